@@ -1,0 +1,3 @@
+//! The daemon and its command line.
+
+fn main() {}
