@@ -1,0 +1,74 @@
+# The one door: everything that one does with this repository is a target here. `make help` lists them.
+
+CARGO    ?= cargo
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+MEMCACHED ?=
+FUZZ_SECONDS ?= 60
+
+TARGET   := $(or $(CARGO_TARGET_DIR),target)
+HIKYAKU  := $(TARGET)/release/hikyaku
+ROOT     := $(DESTDIR)$(PREFIX)
+
+.DEFAULT_GOAL := build
+.PHONY: run build test lint fmt bench bench-kv fuzz doc install uninstall clean help
+
+run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
+	$(HIKYAKU) serve $(ARGS)
+
+build: ## build target/release/hikyaku
+	$(CARGO) build --release --locked -p hikyaku
+
+test: ## install what the tests need, then check the format, the lints, the docs, and run every test
+	tests/install
+	$(MAKE) --no-print-directory lint
+	$(CARGO) build --locked -p hikyaku
+	$(CARGO) test --locked --workspace --no-fail-fast
+
+lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
+
+fmt: ## format the sources
+	$(CARGO) fmt --all
+
+bench: build ## measure every table again
+	bench/run HIKYAKU=$(HIKYAKU)
+
+bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names another than apt's)
+	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
+
+fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS=60)
+	@command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked
+	cd fuzz && for target in $$($(CARGO) fuzz list); do \
+	    echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
+	    $(CARGO) +nightly fuzz run --fuzz-dir . $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+
+doc: ## build the API's documentation: target/doc/io/index.html and its neighbours
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+
+install: build ## install under DESTDIR and PREFIX (/usr/local)
+	install -D -m 755 $(HIKYAKU) $(ROOT)/bin/hikyaku
+	install -d $(ROOT)/share/man/man1
+	$(HIKYAKU) man --directory $(ROOT)/share/man/man1
+	install -d $(ROOT)/share/bash-completion/completions $(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
+	$(HIKYAKU) completions bash > $(ROOT)/share/bash-completion/completions/hikyaku
+	$(HIKYAKU) completions zsh > $(ROOT)/share/zsh/site-functions/_hikyaku
+	$(HIKYAKU) completions fish > $(ROOT)/share/fish/vendor_completions.d/hikyaku.fish
+	install -d $(ROOT)/share/doc/hikyaku
+	install -m 644 README.md CHANGELOG.md ARCHITECTURE.md LICENSE-* $(ROOT)/share/doc/hikyaku/
+	install -m 644 packaging/hikyaku.toml packaging/hikyaku.service $(ROOT)/share/doc/hikyaku/
+
+uninstall: ## remove what `make install` put there
+	rm -f $(ROOT)/bin/hikyaku $(ROOT)/share/man/man1/hikyaku.1 $(ROOT)/share/man/man1/hikyaku-*.1
+	rm -f $(ROOT)/share/bash-completion/completions/hikyaku $(ROOT)/share/zsh/site-functions/_hikyaku
+	rm -f $(ROOT)/share/fish/vendor_completions.d/hikyaku.fish
+	rm -rf $(ROOT)/share/doc/hikyaku
+
+clean: ## remove what was built
+	$(CARGO) clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
