@@ -1,1 +1,38 @@
-//! Placeholder of the first commit.
+//! Key-value stores behind one small trait.
+//!
+//! ```text
+//!   service ──key()──▶ Key ──prefetch()──▶ read(key, now, |entry| …)      one closure, run at once under the item's lock
+//!                                          update(key, now, |entry| (decision, answer))       the one read-modify-write
+//! ```
+//!
+//! A [`Store`] is built from a URI ([`Specification`]) and answers through [`Engine`]. What a command of a protocol means
+//! is the caller's business: it looks at an [`Entry`] and gives back a [`Decision`].
+//!
+//! **Invariant:** nothing here reads a clock; every call is told the time ([`Now`]).
+//! **Invariant:** nothing here knows a protocol, opens a socket or starts a thread.
+//! **Invariant:** `unsafe` is confined to the modules whose head says so.
+
+mod decision;
+mod engine;
+mod entry;
+mod error;
+mod notice;
+mod size;
+mod specification;
+mod statistics;
+mod store;
+mod time;
+
+pub use decision::{Cas, Change, Decision, Edit, New, Payload};
+pub use engine::{Answer, Cursor, Engine, Key};
+pub use entry::{Entry, Extent, Marks, Pinned, Value};
+pub use error::{Error, StoreError};
+pub use notice::Notice;
+pub use size::{Size, parse_size};
+pub use specification::Specification;
+pub use statistics::{ClassStatistics, Statistics};
+pub use store::Store;
+pub use time::{Expiry, Now};
+
+/// The longest key an engine takes. Protocols may allow less.
+pub const KEY_LENGTH_MAX: usize = 255;

@@ -1,0 +1,81 @@
+//! What can go wrong: when a store is built ([`Error`]) and when it's used ([`StoreError`]).
+
+/// Why a store could not be built from its name.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The scheme or file suffix names no engine.
+    #[error("{name:?} names no kind of store; use memory:, or Tokyo Cabinet's *")]
+    UnknownKind {
+        /// What was given.
+        name: String,
+    },
+    /// The engine exists in the design but isn't part of this version.
+    #[error("{kind} stores are not in this version; use memory:")]
+    NotInThisVersion {
+        /// The engine's name.
+        kind: &'static str,
+    },
+    /// A key that no store has.
+    #[error("unknown key {key:?}; a {kind} store has {known}")]
+    UnknownKey {
+        /// What was given.
+        key: String,
+        /// The engine's name.
+        kind: &'static str,
+        /// The keys that exist, for the message.
+        known: &'static str,
+    },
+    /// A known key with a value that makes no sense.
+    #[error("{key}={value}: {reason}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// What was given.
+        value: String,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// The name isn't of the form `scheme:path?key=value&key=value`.
+    #[error("{uri:?}: {reason}")]
+    Malformed {
+        /// What was given.
+        uri: String,
+        /// What is wrong, and what would be right.
+        reason: &'static str,
+    },
+    /// The operating system refused the memory.
+    #[error("cannot reserve {bytes} bytes of address space: {source}")]
+    Memory {
+        /// How much was asked for.
+        bytes: u64,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Why an operation could not be done. The store is unchanged then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The item exceeds `item_size_max`.
+    #[error("an item of {size} bytes exceeds the limit of {max}")]
+    TooLarge {
+        /// What the item would take, counted as memcached counts it.
+        size: u64,
+        /// The limit.
+        max: u64,
+    },
+    /// Nothing more fits and nothing may be (or could be) evicted.
+    #[error("out of memory")]
+    OutOfMemory,
+    /// The share of the capacity that values may take while they're being received is used up.
+    #[error("too many large values are being received")]
+    UploadsFull,
+    /// The key is longer than [`KEY_LENGTH_MAX`](crate::KEY_LENGTH_MAX).
+    #[error("a key of {length} bytes exceeds the limit of 255")]
+    KeyTooLong {
+        /// Its length.
+        length: usize,
+    },
+}
