@@ -1,0 +1,88 @@
+//! The named limits of a loop and of a listener, with their defaults.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::tls::ServerTls;
+
+/// How loops are made.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Loops, each on a thread of its own. Default: what affinity and the cgroup's quota allow.
+    pub workers: usize,
+    /// Processors to pin the loops to, in turn. Default: unpinned.
+    pub cpus: Option<Vec<usize>>,
+    /// Bytes of a loop's one input buffer: the most that one read takes. Default: 64 KiB.
+    pub input_size: usize,
+    /// Bytes of output after which [`Output::full`](crate::Output::full) tells a closure to stop. Default: 64 KiB.
+    pub output_size: usize,
+    /// Bytes that all connections of one loop together may hold for partial requests and unsent replies; the
+    /// connection that asks for more is ended with [`Error::HeldLimit`](crate::Error::HeldLimit). Default: 64 MiB.
+    pub held_max: usize,
+    /// Mails that may wait for one loop; beyond it [`Remote::post`](crate::Remote::post) refuses. Default: 65,536.
+    pub mailbox_max: usize,
+    /// What the time is read from. Default: the system's monotonic clock.
+    pub clock: Clock,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            cpus: None,
+            input_size: 64 << 10,
+            output_size: 64 << 10,
+            held_max: 64 << 20,
+            mailbox_max: 1 << 16,
+            clock: Clock::default(),
+        }
+    }
+}
+
+/// How an address is listened on.
+#[derive(Debug, Clone)]
+pub struct ListenOptions {
+    /// Connections that may wait in the kernel to be accepted. Default: 4,096.
+    pub backlog: u32,
+    /// A listening socket for each loop, the kernel choosing by hash, in place of one that places connections on
+    /// the loop with the fewest. Better when most connections are short. TCP only. Default: no.
+    pub reuse_port: bool,
+    /// Connections of this listener at once. Default: 2³², which the open-file limit undercuts.
+    pub connections_max: usize,
+    /// What is done about one more. Default: it waits.
+    pub on_full: OnFull,
+    /// Speak TLS.
+    pub tls: Option<Arc<ServerTls>>,
+    /// How long a TLS handshake may take. Default: 10 s.
+    pub handshake_timeout: Duration,
+    /// The permission bits of a Unix socket's file. Default: what the umask leaves.
+    pub unix_mode: Option<u32>,
+    /// A connection on which nothing came or went for so long is ended with
+    /// [`Error::IdleTimeout`](crate::Error::IdleTimeout); zero is never. Default: zero.
+    pub idle_timeout: Duration,
+}
+
+impl Default for ListenOptions {
+    fn default() -> ListenOptions {
+        ListenOptions {
+            backlog: 4096,
+            reuse_port: false,
+            connections_max: 1 << 32,
+            on_full: OnFull::Wait,
+            tls: None,
+            handshake_timeout: Duration::from_secs(10),
+            unix_mode: None,
+            idle_timeout: Duration::ZERO,
+        }
+    }
+}
+
+/// What a listener does when it has its greatest number of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFull {
+    /// Accepts, says these bytes (none under TLS) and closes.
+    Refuse(&'static [u8]),
+    /// Leaves new connections in the kernel's backlog until one ends.
+    Wait,
+}

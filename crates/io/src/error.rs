@@ -1,0 +1,113 @@
+//! What can go wrong below a protocol.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// An operating error of the loop, a listener or a stream.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A system call failed.
+    #[error("{operation}: {source}")]
+    System {
+        /// The call, or what it was meant to do.
+        operation: &'static str,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// An address could not be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address asked for.
+        address: String,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// A peer could not be reached.
+    #[error("cannot connect to {address}: {source}")]
+    Connect {
+        /// The address asked for.
+        address: String,
+        /// What the kernel answered.
+        source: io::Error,
+    },
+    /// Text that is no address.
+    #[error("`{text}` is no address; give 127.0.0.1:11211, [::1]:11211 or unix:/path")]
+    Address {
+        /// The text.
+        text: String,
+    },
+    /// All connections of the loop together would hold more than [`Config::held_max`](crate::Config::held_max)
+    /// bytes of partial requests and unsent replies, and this connection asked for the bytes too many.
+    #[error("connections of this loop hold {held} bytes, {asked} more would exceed {max}")]
+    HeldLimit {
+        /// What is held now.
+        held: usize,
+        /// What this connection wanted beyond that.
+        asked: usize,
+        /// The bound.
+        max: usize,
+    },
+    /// Nothing came or went for the stream's idle time-out.
+    #[error("nothing came or went for {after:?}")]
+    IdleTimeout {
+        /// The time-out.
+        after: Duration,
+    },
+    /// The TLS handshake took longer than it may.
+    #[error("the TLS handshake took longer than {after:?}")]
+    HandshakeTimeout {
+        /// The time-out.
+        after: Duration,
+    },
+    /// The peer ended the stream in the middle of something.
+    #[error("the peer ended the stream {missing} bytes early")]
+    UnexpectedEnd {
+        /// How many bytes were still wanted, at least.
+        missing: u64,
+    },
+    /// A file is shorter than the range of it that was to be sent.
+    #[error("the file to send ends {missing} bytes early")]
+    FileEnded {
+        /// How many bytes of the range do not exist.
+        missing: u64,
+    },
+    /// TLS refused what the peer sent, or the peer what we sent.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// A certificate, key or authority could not be loaded.
+    #[error("{}: {reason}", path.display())]
+    TlsFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The loop that should have done it has ended.
+    #[error("the loop has ended")]
+    LoopEnded,
+}
+
+impl Error {
+    pub(crate) fn system(operation: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::System { operation, source }
+    }
+
+    /// Whether it is only the peer's way of leaving: a reset, a broken pipe, an early end.
+    #[must_use]
+    pub fn is_disconnect(&self) -> bool {
+        match self {
+            Error::System { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::BrokenPipe
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::NotConnected
+                    | io::ErrorKind::TimedOut
+            ),
+            Error::UnexpectedEnd { .. } => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What a closure of [`Stream::turn`](crate::Stream::turn) writes to, and the pieces of which output is made.
+//!
+//! ```text
+//!   bytes   | V A L U E … \r\n | E N D \r\n |        one buffer of the loop's, appended to
+//!   pieces            ^ at 11: 1 MiB of a segment    what is too large to copy, in order between the bytes
+//! ```
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A part of the output that is not copied. Its `Drop` is the completion: it runs as soon as the kernel took its last
+/// byte, or the connection ended.
+pub enum Piece {
+    /// Bytes of its own.
+    Bytes(Vec<u8>),
+    /// A range of memory that someone keeps alive and unchanged. Leaves by `writev`.
+    Shared {
+        /// Who keeps it.
+        owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+        /// Which part of it.
+        range: Range<usize>,
+    },
+    /// A range of a file. Leaves by `sendfile` (under TLS it is read).
+    File {
+        /// The file.
+        file: Arc<File>,
+        /// Where the range begins.
+        offset: u64,
+        /// How long it is.
+        length: u64,
+    },
+}
+
+impl Piece {
+    /// How many bytes it is.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> u64 {
+        match self {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Shared { range, .. } => range.len() as u64,
+            Piece::File { length, .. } => *length,
+        }
+    }
+
+    /// How many bytes it keeps from the loop's allowance: shared memory and files are their owners' affair.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            Piece::Bytes(bytes) => bytes.capacity(),
+            _ => 0,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Piece {
+    fn from(bytes: Vec<u8>) -> Piece {
+        Piece::Bytes(bytes)
+    }
+}
+
+impl From<Box<[u8]>> for Piece {
+    fn from(bytes: Box<[u8]>) -> Piece {
+        Piece::Bytes(bytes.into())
+    }
+}
+
+impl From<&[u8]> for Piece {
+    fn from(bytes: &[u8]) -> Piece {
+        Piece::Bytes(bytes.to_vec())
+    }
+}
+
+impl From<Arc<[u8]>> for Piece {
+    fn from(bytes: Arc<[u8]>) -> Piece {
+        Piece::Shared {
+            range: 0..bytes.len(),
+            owner: Arc::new(bytes),
+        }
+    }
+}
+
+impl std::fmt::Debug for Piece {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match self {
+            Piece::Bytes(_) => "Bytes",
+            Piece::Shared { .. } => "Shared",
+            Piece::File { .. } => "File",
+        };
+        write!(f, "{kind}({} bytes)", self.len())
+    }
+}
+
+/// The append target of one turn.
+#[derive(Debug, Default)]
+pub struct Output {
+    pub(crate) bytes: Vec<u8>,
+    /// Where in `bytes` a piece stands, and the piece; in order.
+    pub(crate) pieces: Vec<(usize, Piece)>,
+    piece_bytes: u64,
+    limit: usize,
+}
+
+impl Output {
+    pub(crate) fn new(limit: usize) -> Output {
+        Output {
+            bytes: Vec::new(),
+            pieces: Vec::new(),
+            piece_bytes: 0,
+            limit,
+        }
+    }
+
+    /// The buffer to append to. What is in it already belongs to earlier replies of this turn.
+    #[inline]
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Appends bytes by copy.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Puts a piece after everything written so far.
+    pub fn push(&mut self, piece: impl Into<Piece>) {
+        let piece = piece.into();
+        if piece.len() > 0 {
+            self.piece_bytes += piece.len();
+            self.pieces.push((self.bytes.len(), piece));
+        }
+    }
+
+    /// How many bytes wait, pieces included.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len() + self.piece_bytes as usize
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.pieces.is_empty()
+    }
+
+    /// Whether the closure should stop here and let the bytes leave; it is called again with the input that it left.
+    #[inline]
+    #[must_use]
+    pub fn full(&self) -> bool {
+        self.len() >= self.limit
+    }
+
+    /// Empties it and gives back memory that an unusually large turn made it take.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.pieces.clear();
+        self.piece_bytes = 0;
+        if self.bytes.capacity() > 4 * self.limit {
+            self.bytes = Vec::new();
+        }
+    }
+}
+
+/// What a closure of [`Stream::turn`](crate::Stream::turn) took of its input, and what it waits for.
+///
+/// A plain number is a `Took` too: so many bytes consumed, and it wants to be called again as soon as there is more
+/// than it has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Took {
+    /// Bytes that are done with.
+    pub consumed: usize,
+    /// Bytes that must lie in the input, not counting the consumed ones, before the closure is called again. More
+    /// than the loop's input buffer has makes the connection grow a buffer of its own.
+    ///
+    /// Whatever it says, a closure that consumed something, or filled the output, and left input beyond `need` is
+    /// called again with the rest at once, and one that did neither waits for at least a byte more.
+    pub need: usize,
+}
+
+impl From<usize> for Took {
+    #[inline]
+    fn from(consumed: usize) -> Took {
+        Took { consumed, need: 1 }
+    }
+}
+
+/// What became of the stream in a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Turn {
+    /// The closure ran; there may be more to come.
+    Open,
+    /// The closure did not run: the peer ended its side, or the loop is draining and nothing is half done.
+    Closed,
+}
