@@ -1,1 +1,46 @@
-//! Placeholder of the first commit.
+//! The memcached service: text, meta and binary protocols over a [`kv::Store`], on [`io::Stream`]s.
+//!
+//! ```text
+//!   Stream::turn ──► connection ──► text | binary     parse a batch, hash, prefetch, then execute in order
+//!                                     │      │
+//!                                     └──┬───┘
+//!                                   operations        one store call a request, decided in a closure
+//!                                        │
+//!                                   kv::Store
+//! ```
+//!
+//! Behaviour is memcached 1.6.45's: its `doc/protocol.txt` and, where that is silent, its sources, down to the words
+//! of its errors. Differences that clients can see are few, and named here:
+//!
+//! - **UDP is left out.** A small datagram with a forged sender makes a memcached send megabytes to a victim; this
+//!   amplification made some of the largest denial-of-service attacks on record. No client needs UDP.
+//! - The version is [`VERSION`]: memcached's number first, because clients look for features by it.
+//! - There are no slab classes: `stats items` and `stats slabs` report one class, number 1; commands that tune slabs
+//!   and LRUs are accepted where they cannot change what a client reads.
+//! - What memcached keeps in `settings` but this server does not have is reported with the value that describes what
+//!   happens here.
+//!
+//! **Invariant:** a connection holds memory only while a request or a reply is partly done, and then within `io`'s
+//! named limits; a client that sends and never reads is held up, never buffered for.
+//!
+//! **Invariant:** no request allocates on the paths of `get`, `set` and their kin with values below
+//! [`large_value`](kv::Engine::large_value); nothing is dispatched dynamically there.
+
+mod clock;
+mod config;
+mod connection;
+mod counters;
+mod detail;
+mod error;
+mod operations;
+mod registry;
+mod service;
+mod statistics;
+mod users;
+mod watch;
+
+pub use config::{Dialects, OnRefresh, OnShutdown, ServiceConfig, Shutdown, VERSION};
+pub use counters::Totals;
+pub use error::Error;
+pub use service::Service;
+pub use users::{USERS_MAX, Users};

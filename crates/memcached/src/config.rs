@@ -1,0 +1,104 @@
+//! What a service may do, and for whom.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Users;
+
+/// What clients read as the server's version: the memcached whose behaviour this is, then our own.
+///
+/// Clients and their test tools ask for memcached versions before they use `touch`, `gat` or the meta commands, so
+/// the number in front must be memcached's; libmemcached, Dalli and others stop reading at the dash.
+pub const VERSION: &str = concat!("1.6.45-hikyaku-", env!("CARGO_PKG_VERSION"));
+
+/// Which protocols a listener answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialects {
+    /// Both; the first byte of a connection tells.
+    #[default]
+    Auto,
+    /// Text and meta commands only.
+    Text,
+    /// The binary protocol only.
+    Binary,
+}
+
+/// How a client asked for the end of the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// `shutdown`
+    Now,
+    /// `shutdown graceful`: answer what was asked, then end.
+    Graceful,
+}
+
+/// Called for the `shutdown` command.
+pub type OnShutdown = Arc<dyn Fn(Shutdown) + Send + Sync>;
+
+/// Called for `refresh_certs`; an error is told to the client.
+pub type OnRefresh = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// Everything that can be chosen for a [`Service`](crate::Service).
+#[derive(Clone)]
+pub struct ServiceConfig {
+    /// The protocols that are answered.
+    pub dialects: Dialects,
+    /// Who may use the service; absent: everybody. [`Service::set_users`](crate::Service::set_users) replaces them.
+    pub users: Option<Users>,
+    /// Closes connections that ask nothing for so long; zero: never.
+    pub idle_timeout: Duration,
+    /// What `shutdown` does; absent: it is refused.
+    pub on_shutdown: Option<OnShutdown>,
+    /// What `refresh_certs` does; absent: it is unknown.
+    pub on_refresh: Option<OnRefresh>,
+    /// Whether `flush_all` is allowed.
+    pub flush: bool,
+    /// Whether `watch` is allowed.
+    pub watch: bool,
+    /// Whether commands which show all keys are allowed: `stats cachedump`, `stats detail`, `lru_crawler metadump`.
+    pub dump: bool,
+    /// Whether `debugtime` may move the service's clock. For test suites, never for a server that others reach.
+    pub debug: bool,
+    /// The version that clients are told.
+    pub version: String,
+    /// How many loops serve it; each has counters of its own.
+    pub loops: usize,
+    /// The most connections a listener accepts, for `stats`.
+    pub connections_max: usize,
+    /// Bytes a `watch`er may be behind before it misses lines.
+    pub watch_buffer_size: usize,
+}
+
+impl Default for ServiceConfig {
+    fn default() -> ServiceConfig {
+        ServiceConfig {
+            dialects: Dialects::Auto,
+            users: None,
+            idle_timeout: Duration::ZERO,
+            on_shutdown: None,
+            on_refresh: None,
+            flush: true,
+            watch: true,
+            dump: true,
+            debug: false,
+            version: VERSION.to_owned(),
+            loops: 1,
+            connections_max: 1024,
+            watch_buffer_size: 256 * 1024,
+        }
+    }
+}
+
+impl fmt::Debug for ServiceConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServiceConfig")
+            .field("dialects", &self.dialects)
+            .field("users", &self.users)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("shutdown", &self.on_shutdown.is_some())
+            .field("flush", &self.flush)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

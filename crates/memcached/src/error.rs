@@ -1,0 +1,22 @@
+//! What can be wrong with a service's configuration.
+
+/// An error of this crate. Errors of a protocol are answered to the client and never come here.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A line of the users' file isn't `name:password`.
+    #[error("line {line} of the users file is not name:password")]
+    UserLine {
+        /// Counted from 1.
+        line: usize,
+    },
+    /// The users' file has too many lines.
+    #[error("the users file holds more than {max} entries")]
+    TooManyUsers {
+        /// The limit.
+        max: usize,
+    },
+    /// The users' file names nobody, so that nobody could ever connect.
+    #[error("the users file holds no entry; write name:password lines or leave the file out")]
+    NoUsers,
+}

@@ -1,0 +1,89 @@
+//! What commands do to items, whichever protocol they came by.
+//!
+//! Each operation is one call of the store, decided in a closure which sees the item as it is at that instant; the
+//! protocols in front only choose words for the outcome. Counters and watchers are served here, too.
+//!
+//! **Invariant:** nothing here appends to an output; the reading commands, whose replies *are* the item, are with
+//! their protocols.
+
+pub(crate) mod count;
+pub(crate) mod number;
+pub(crate) mod remove;
+pub(crate) mod write;
+
+use kv::{Answer, Decision, Engine, Entry, Key, Now, Store, StoreError};
+
+use crate::counters::Counters;
+use crate::service::Service;
+use crate::watch::{Kinds, line};
+
+/// What the requests of one turn of one connection have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn<'s> {
+    pub(crate) service: &'s Service,
+    pub(crate) counters: &'s Counters,
+    pub(crate) now: Now,
+    /// What anybody watches.
+    pub(crate) watched: Kinds,
+    /// Whether `stats detail` is on.
+    pub(crate) detailed: bool,
+    /// The connection's number.
+    pub(crate) connection: u32,
+}
+
+impl<'s> Turn<'s> {
+    pub(crate) fn store(&self) -> &'s Store {
+        &self.service.store
+    }
+
+    /// The one read-modify-write; answers what the closure answered and the cas afterwards.
+    pub(crate) fn update<'v, R>(
+        &self,
+        key: &Key<'_>,
+        f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+    ) -> Result<(R, u64), StoreError> {
+        settled(self.store().update(key, self.now, f))
+    }
+
+    /// Counts one lookup and tells it to whoever watches.
+    #[inline]
+    pub(crate) fn looked_up(&self, key: &[u8], found: Option<u64>) {
+        let counter = if found.is_some() { &self.counters.get_hits } else { &self.counters.get_misses };
+        counter.add(1);
+        self.tell_lookup(key, found);
+    }
+
+    /// Counts one lookup that changes the expiry and tells it to whoever watches.
+    pub(crate) fn touched(&self, key: &[u8], found: Option<u64>) {
+        let counter = if found.is_some() { &self.counters.touch_hits } else { &self.counters.touch_misses };
+        counter.add(1);
+        self.tell_lookup(key, found);
+    }
+
+    #[inline]
+    fn tell_lookup(&self, key: &[u8], found: Option<u64>) {
+        if self.detailed {
+            self.service.detail.get(key, found.is_some());
+        }
+        self.watch_lookup(key, found);
+    }
+
+    /// Tells watchers of a lookup, also of those which are part of another command.
+    #[inline]
+    fn watch_lookup(&self, key: &[u8], found: Option<u64>) {
+        if self.watched.has(Kinds::FETCHERS) {
+            self.service
+                .hub
+                .publish(Kinds::FETCHERS, |out, id| line::item_get(out, id, key, found, self.connection));
+        }
+    }
+}
+
+/// The answer of a store that has its items at hand.
+#[inline]
+pub(crate) fn settled<R>(answer: Answer<R>) -> R {
+    match answer {
+        Answer::Ready(answer) => answer,
+        Answer::Later(_) => unreachable!("stores of this version answer at once"),
+    }
+}

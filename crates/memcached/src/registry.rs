@@ -1,0 +1,250 @@
+//! The connections that are open, for `stats conns`.
+//!
+//! **Invariant:** the table is locked when a connection begins or ends and when somebody asks; a request only stores
+//! its second into its own connection's entry.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use io::{Address, Peer};
+use kv::Now;
+
+/// What a connection is doing, in memcached's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum State {
+    /// Waiting for a request.
+    Read = 0,
+    /// Waiting for the rest of a value.
+    Nread = 1,
+    /// Throwing away a value that was refused.
+    Swallow = 2,
+    /// Reading the log.
+    Watch = 3,
+    /// Executing a request.
+    Parse = 4,
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            State::Read => "conn_read",
+            State::Nread => "conn_nread",
+            State::Swallow => "conn_swallow",
+            State::Watch => "conn_watch",
+            State::Parse => "conn_parse_cmd",
+        }
+    }
+
+    fn from_code(code: u8) -> State {
+        match code {
+            1 => State::Nread,
+            2 => State::Swallow,
+            3 => State::Watch,
+            4 => State::Parse,
+            _ => State::Read,
+        }
+    }
+}
+
+/// One connection's entry.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: u32,
+    last_request: AtomicU32,
+    state: AtomicU8,
+    peer: Peer,
+    local: Peer,
+}
+
+impl Connection {
+    /// A number that no other connection of the service has had.
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(crate) fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Notes that a request came.
+    #[inline]
+    pub(crate) fn active(&self, now: Now) {
+        self.last_request.store(now.0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_state(&self, state: State) {
+        self.state.store(state as u8, Ordering::Relaxed);
+    }
+}
+
+/// All of them, and the addresses that are listened on.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    tables: Mutex<Tables>,
+}
+
+#[derive(Debug, Default)]
+struct Tables {
+    last_id: u32,
+    listeners: BTreeMap<u32, Address>,
+    connections: BTreeMap<u32, Arc<Connection>>,
+}
+
+impl Tables {
+    fn next_id(&mut self) -> u32 {
+        self.last_id = self.last_id.wrapping_add(1);
+        self.last_id
+    }
+}
+
+impl Registry {
+    pub(crate) fn add_listener(&self, address: Address) {
+        let mut tables = self.tables();
+        let id = tables.next_id();
+        tables.listeners.insert(id, address);
+    }
+
+    pub(crate) fn add(&self, peer: Peer, local: Peer, now: Now) -> Arc<Connection> {
+        let mut tables = self.tables();
+        let id = tables.next_id();
+        let connection = Arc::new(Connection {
+            id,
+            last_request: AtomicU32::new(now.0),
+            state: AtomicU8::new(State::Read as u8),
+            peer,
+            local,
+        });
+        tables.connections.insert(id, connection.clone());
+        connection
+    }
+
+    pub(crate) fn remove(&self, connection: &Connection) {
+        self.tables().connections.remove(&connection.id);
+    }
+
+    /// The path of the Unix socket that is listened on, if there is one.
+    pub(crate) fn unix_path(&self) -> Option<String> {
+        self.tables().unix_path()
+    }
+
+    /// The port that is listened on, or 0.
+    pub(crate) fn port(&self) -> u16 {
+        let tables = self.tables();
+        let mut ports = tables.listeners.values().filter_map(|address| match address {
+            Address::Tcp(address) => Some(address.port()),
+            Address::Unix(_) => None,
+        });
+        ports.next().unwrap_or(0)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tables().connections.len()
+    }
+
+    /// Tells name and value of everything that is known of listeners and connections. Who asks is executing.
+    pub(crate) fn describe(&self, asking: u32, now: Now, mut tell: impl FnMut(&str, &dyn Display)) {
+        let tables = self.tables();
+        for (id, address) in &tables.listeners {
+            tell(&format!("{id}:addr"), &listener(address));
+            tell(&format!("{id}:state"), &"conn_listening");
+            tell(&format!("{id}:secs_since_last_cmd"), &0);
+        }
+        let path = tables.unix_path().unwrap_or_default();
+        for (id, connection) in &tables.connections {
+            tell(&format!("{id}:addr"), &End(&connection.peer, ""));
+            tell(&format!("{id}:listen_addr"), &End(&connection.local, &path));
+            let state = State::from_code(connection.state.load(Ordering::Relaxed));
+            let state = if *id == asking { State::Parse } else { state };
+            tell(&format!("{id}:state"), &state.name());
+            let idle = now.0.saturating_sub(connection.last_request.load(Ordering::Relaxed));
+            tell(&format!("{id}:secs_since_last_cmd"), &idle);
+        }
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tables {
+    fn unix_path(&self) -> Option<String> {
+        self.listeners.values().find_map(|address| match address {
+            Address::Unix(path) => Some(path.display().to_string()),
+            Address::Tcp(_) => None,
+        })
+    }
+}
+
+fn listener(address: &Address) -> String {
+    match address {
+        Address::Tcp(address) => End(&Peer::Tcp(*address), "").to_string(),
+        Address::Unix(path) => format!("unix:{}", path.display()),
+    }
+}
+
+/// An end of a connection as memcached writes it; the path is for Unix sockets.
+struct End<'a>(&'a Peer, &'a str);
+
+impl Display for End<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Peer::Tcp(address) if address.is_ipv6() => write!(f, "tcp6:{address}"),
+            Peer::Tcp(address) => write!(f, "tcp:{address}"),
+            Peer::Unix => write!(f, "unix:{}", self.1),
+            other => other.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn lines(registry: &Registry, asking: u32, now: u32) -> Vec<String> {
+        let mut lines = Vec::new();
+        registry.describe(asking, Now(now), |name, value| lines.push(format!("{name} {value}")));
+        lines
+    }
+
+    #[test]
+    fn connections_are_listed_while_they_are_open() {
+        let registry = Registry::default();
+        registry.add_listener("127.0.0.1:11211".parse().unwrap());
+        let peer = Peer::Tcp("127.0.0.1:5000".parse().unwrap());
+        let local = Peer::Tcp("127.0.0.1:11211".parse().unwrap());
+        let first = registry.add(peer.clone(), local.clone(), Now(100));
+        let second = registry.add(peer, local, Now(100));
+        first.set_state(State::Nread);
+        second.active(Now(104));
+        let expected = [
+            "1:addr tcp:127.0.0.1:11211",
+            "1:state conn_listening",
+            "1:secs_since_last_cmd 0",
+            "2:addr tcp:127.0.0.1:5000",
+            "2:listen_addr tcp:127.0.0.1:11211",
+            "2:state conn_nread",
+            "2:secs_since_last_cmd 4",
+            "3:addr tcp:127.0.0.1:5000",
+            "3:listen_addr tcp:127.0.0.1:11211",
+            "3:state conn_parse_cmd",
+            "3:secs_since_last_cmd 0",
+        ];
+        assert_eq!(lines(&registry, 3, 104), expected);
+        registry.remove(&first);
+        assert_eq!((registry.len(), lines(&registry, 3, 104).len()), (1, 7));
+    }
+
+    #[test]
+    fn unix_sockets_have_their_listeners_path() {
+        let registry = Registry::default();
+        registry.add_listener("unix:/run/m.sock".parse().unwrap());
+        registry.add(Peer::Unix, Peer::Unix, Now(1));
+        let lines = lines(&registry, 0, 1);
+        assert_eq!(lines[0], "1:addr unix:/run/m.sock");
+        assert!(lines.contains(&"2:listen_addr unix:/run/m.sock".to_owned()), "{lines:?}");
+    }
+}
