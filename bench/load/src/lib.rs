@@ -19,10 +19,22 @@
 //! **Invariant.** In an open loop latency counts from the moment at which a request was due, whether or not it could be
 //! sent then; a server that stalls cannot hide it by slowing the generator down.
 
+mod connection;
+mod cpu;
 mod error;
+mod fleet;
 pub mod kv;
+mod phases;
+mod plan;
+mod progress;
+mod random;
 mod report;
+mod session;
+mod sys;
+mod tally;
 mod target;
+mod tls;
+mod transport;
 pub mod units;
 
 pub use error::Error;

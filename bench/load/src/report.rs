@@ -1,5 +1,6 @@
 //! What a run found: per server, and ratios of the subject over each peer.
 
+use crate::phases::{Measured, Sample};
 use serde::Serialize;
 use std::fmt;
 
@@ -118,6 +119,25 @@ impl Spread {
 }
 
 impl Report {
+    pub(crate) fn new(settings: serde_json::Value, measured: &[Measured]) -> Report {
+        let (own_cpu, time) = measured.iter().fold((0.0, 0.0), |(own_cpu, time), server| {
+            (
+                own_cpu + server.total.own_cpu.as_secs_f64(),
+                time + server.total.elapsed.as_secs_f64(),
+            )
+        });
+        let threads = settings["threads"].as_f64().unwrap_or(1.0);
+        let peers = measured
+            .split_first()
+            .map(|(subject, peers)| peers.iter().map(|peer| Ratios::of(subject, peer)));
+        Report {
+            servers: measured.iter().map(ServerReport::new).collect(),
+            ratios: peers.map(|ratios| ratios.flatten().collect()).unwrap_or_default(),
+            generator_busy_percent: own_cpu / (time * threads) * 100.0,
+            settings,
+        }
+    }
+
     /// The report as one JSON document.
     pub fn to_json(&self) -> String {
         // A report is numbers and strings in structs: there is nothing in it that JSON cannot hold.
@@ -164,6 +184,29 @@ impl fmt::Display for Report {
 }
 
 impl ServerReport {
+    fn new(measured: &Measured) -> ServerReport {
+        let total = &measured.total;
+        let asked = total.hits + total.misses;
+        let seconds = total.elapsed.as_secs_f64();
+        ServerReport {
+            name: measured.server.name.clone(),
+            address: measured.server.address.to_string(),
+            processes: measured.processes.clone(),
+            requests: total.requests,
+            keys: total.keys,
+            hits: total.hits,
+            misses: total.misses,
+            hit_ratio: (asked > 0).then(|| total.hits as f64 / asked as f64),
+            errors: total.errors,
+            first_error: total.first_error.clone(),
+            wrong: total.wrong,
+            seconds,
+            throughput: total.requests as f64 / seconds,
+            cpu_us_per_request: Spread::of(measured.phases.iter().filter_map(Sample::cpu_us_per_request)),
+            latency: total.latency(),
+        }
+    }
+
     fn line(&self, f: &mut fmt::Formatter<'_>, width: usize) -> fmt::Result {
         let cpu = self
             .cpu_us_per_request
@@ -206,6 +249,21 @@ impl ServerReport {
 }
 
 impl Ratios {
+    /// Ratios of the cycles; `None` if there was no cycle in which both answered.
+    fn of(subject: &Measured, peer: &Measured) -> Option<Ratios> {
+        let spread = |number: fn(&Sample) -> Option<f64>| {
+            let cycles = subject.phases.iter().zip(&peer.phases);
+            Spread::of(cycles.filter_map(|(one, other)| Some(number(one)? / number(other)?)))
+        };
+        Some(Ratios {
+            peer: peer.server.name.clone(),
+            throughput: spread(|sample| Some(sample.throughput()))?,
+            cpu: spread(Sample::cpu_us_per_request),
+            p50: spread(|sample| Some(sample.p50_us))?,
+            p99: spread(|sample| Some(sample.p99_us))?,
+        })
+    }
+
     fn line(&self, f: &mut fmt::Formatter<'_>, width: usize) -> fmt::Result {
         let cpu = self.cpu.map_or("-".to_string(), |cpu| cpu.to_string());
         writeln!(
@@ -219,5 +277,92 @@ impl Ratios {
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.3} [{:.3} {:.3}]", self.median, self.q1, self.q3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::Tally;
+    use std::time::Duration;
+
+    fn measured(name: &str, phases: &[(u64, u64)]) -> Measured {
+        let sample = |(requests, cpu_us): &(u64, u64)| Sample {
+            requests: *requests,
+            seconds: 0.5,
+            cpu: Some(Duration::from_micros(*cpu_us)),
+            p50_us: 10.0,
+            p99_us: 20.0,
+        };
+        let mut total = Tally::new();
+        total.answered(4, Duration::from_micros(100));
+        (total.hits, total.misses, total.elapsed) = (3, 1, Duration::from_secs(2));
+        total.own_cpu = Duration::from_secs(1);
+        Measured {
+            server: format!("{name}=127.0.0.1:1").parse().expect("a target"),
+            processes: vec![7],
+            total,
+            phases: phases.iter().map(sample).collect(),
+        }
+    }
+
+    fn report() -> Report {
+        // The machine is disturbed in the second cycle: both servers are slow, their ratio stays.
+        let ours = measured("ours", &[(100, 200), (50, 200), (100, 210)]);
+        let theirs = measured("theirs", &[(50, 200), (25, 200), (50, 200)]);
+        Report::new(serde_json::json!({"threads": 1}), &[ours, theirs])
+    }
+
+    #[test]
+    fn quartiles_interpolate() {
+        let spread = Spread::of([4.0, 1.0, 3.0, 2.0, f64::NAN, 5.0]).expect("samples");
+        assert_eq!(
+            spread,
+            Spread {
+                median: 3.0,
+                q1: 2.0,
+                q3: 4.0,
+                samples: 5
+            }
+        );
+        assert_eq!(Spread::of([f64::INFINITY]), None);
+    }
+
+    #[test]
+    fn ratios_are_made_within_cycles() {
+        let report = report();
+        let ratios = &report.ratios[0];
+        assert_eq!(report.ratios.len(), 1);
+        assert_eq!((ratios.peer.as_str(), ratios.throughput.median), ("theirs", 2.0));
+        assert_eq!(ratios.cpu.expect("measured").median, 0.5);
+        assert_eq!(report.generator_busy_percent, 50.0);
+    }
+
+    #[test]
+    fn json_has_what_scripts_read() {
+        let json: serde_json::Value = serde_json::from_str(&report().to_json()).expect("valid JSON");
+        assert_eq!(json["servers"][0]["name"], "ours");
+        assert_eq!(json["servers"][0]["processes"][0], 7);
+        assert_eq!(json["servers"][0]["hit_ratio"], 0.75);
+        assert_eq!(json["servers"][1]["throughput"], 2.0);
+        assert!((json["servers"][0]["latency"]["p99"].as_f64().expect("a number") - 100.0).abs() < 0.2);
+        assert_eq!(json["ratios"][0]["cpu"]["median"], 0.5);
+        assert_eq!(json["ratios"][0]["throughput"]["samples"], 3);
+        assert_eq!(json["settings"]["threads"], 1);
+    }
+
+    #[test]
+    fn the_table_names_servers_and_ratios() {
+        let table = report().to_string();
+        for part in [
+            "ours",
+            "theirs",
+            "requests/s",
+            "hit ratio 0.7500",
+            "CPU/request 0.500",
+            "throughput 2.000",
+        ] {
+            assert!(table.contains(part), "{part} in {table}");
+        }
     }
 }

@@ -1,0 +1,137 @@
+//! One connection: a transport, a session, and what waits between them.
+
+use crate::session::{Session, Stage};
+use crate::tally::Tally;
+use crate::transport::Transport;
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+/// A connection to a server with the conversation on it.
+pub(crate) struct Connection<S> {
+    transport: Transport,
+    session: S,
+    /// Requests written and not answered.
+    outstanding: usize,
+    /// When the write that is outstanding was due.
+    due: Instant,
+    /// A reply's beginning whose rest has not come yet.
+    leftover: Vec<u8>,
+    /// Requests that the socket has not taken yet.
+    unsent: Vec<u8>,
+}
+
+/// Why a connection can't go on.
+pub(crate) enum Failure {
+    /// It's gone.
+    Lost(String),
+    /// What came is no reply; this is how it begins.
+    Nonsense(String),
+}
+
+impl<S: Session> Connection<S> {
+    pub(crate) fn new(transport: Transport, session: S) -> Connection<S> {
+        let (leftover, unsent) = (Vec::new(), Vec::new());
+        Connection {
+            transport,
+            session,
+            outstanding: 0,
+            due: Instant::now(),
+            leftover,
+            unsent,
+        }
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.transport.fd()
+    }
+
+    pub(crate) fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
+    pub(crate) fn enter(&mut self, stage: Stage) {
+        self.session.enter(stage);
+    }
+
+    /// Whether this connection waits for room in the socket.
+    pub(crate) fn wants_write(&self) -> bool {
+        !self.unsent.is_empty() || self.transport.holds_output()
+    }
+
+    /// Writes the next requests, which were due at `due`. False if the session has nothing more to say.
+    pub(crate) fn start(&mut self, due: Instant, scratch: &mut Vec<u8>) -> Result<bool, Failure> {
+        debug_assert_eq!(self.outstanding, 0, "the last write is answered");
+        scratch.clear();
+        self.outstanding = self.session.request(scratch);
+        self.due = due;
+        let sent = self.write(scratch)?;
+        self.unsent.extend_from_slice(&scratch[sent..]);
+        Ok(self.outstanding > 0)
+    }
+
+    /// Writes what the socket has not taken so far.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        let unsent = std::mem::take(&mut self.unsent);
+        let sent = self.write(&unsent)?;
+        self.unsent = unsent;
+        self.unsent.drain(..sent);
+        Ok(())
+    }
+
+    /// Reads what has come. True if with it everything outstanding is answered.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8], tally: &mut Tally) -> Result<bool, Failure> {
+        let before = self.outstanding;
+        loop {
+            let start = self.leftover.len();
+            buffer[..start].copy_from_slice(&self.leftover);
+            let read = match self.transport.read(&mut buffer[start..]) {
+                Ok(0) => return Err(Failure::Lost("closed by the server".into())),
+                Ok(read) => read,
+                Err(error) if is_temporary(&error) => break,
+                Err(error) => return Err(Failure::Lost(error.to_string())),
+            };
+            self.take(&buffer[..start + read], tally)?;
+            let drained = start + read < buffer.len();
+            if drained && !self.transport.holds_input() {
+                break;
+            }
+        }
+        if before > self.outstanding {
+            tally.answered(before - self.outstanding, self.due.elapsed());
+        }
+        Ok(before > 0 && self.outstanding == 0)
+    }
+
+    fn take(&mut self, input: &[u8], tally: &mut Tally) -> Result<(), Failure> {
+        let taken = self.session.reply(input, tally).map_err(Failure::Nonsense)?;
+        if taken.requests > self.outstanding {
+            return Err(Failure::Nonsense("more replies than there were requests".into()));
+        }
+        self.outstanding -= taken.requests;
+        self.leftover.clear();
+        self.leftover.extend_from_slice(&input[taken.bytes..]);
+        Ok(())
+    }
+
+    /// Writes as much as the socket takes; returns how much that was.
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
+        let mut sent = 0;
+        // Under TLS an empty write still moves what the session holds.
+        while sent < bytes.len() || self.transport.holds_output() {
+            match self.transport.write(&bytes[sent..]) {
+                Ok(count) => sent += count,
+                Err(error) if is_temporary(&error) => break,
+                Err(error) => return Err(Failure::Lost(error.to_string())),
+            }
+            if sent == bytes.len() {
+                break;
+            }
+        }
+        Ok(sent)
+    }
+}
+
+fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

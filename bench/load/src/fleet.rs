@@ -1,0 +1,246 @@
+//! All connections of one thread to one server.
+
+use crate::Error;
+use crate::connection::{Connection, Failure};
+use crate::plan::{Pace, Plan};
+use crate::session::{Session, Stage, Workload};
+use crate::sys::{self, Poll};
+use crate::tally::Tally;
+use crate::target::Target;
+use crate::transport::Transport;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How long nothing may arrive before a run is given up.
+const STALL_MAX: Duration = Duration::from_secs(20);
+/// A read is as large as a batch of replies may be; large values come in pieces of this.
+const INPUT_SIZE: usize = 256 * 1024;
+/// In an open loop the thread sleeps only if the next write is further away than this: a poll's timeout has milliseconds.
+const SLEEP_MIN: Duration = Duration::from_millis(2);
+
+/// Buffers that one thread's fleets share: only one of them is at work at a time.
+pub(crate) struct Buffers {
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+impl Buffers {
+    pub(crate) fn new() -> Buffers {
+        Buffers {
+            input: vec![0; INPUT_SIZE],
+            output: Vec::new(),
+        }
+    }
+}
+
+/// The connections of one thread to one server.
+pub(crate) struct Fleet<S> {
+    server: Target,
+    connections: Vec<Connection<S>>,
+    poll: Poll,
+    spin: bool,
+}
+
+/// One phase as a thread runs it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Phase {
+    pub(crate) server: usize,
+    pub(crate) stage: Stage,
+    pub(crate) length: Duration,
+    pub(crate) pace: Pace,
+}
+
+/// A phase while it runs.
+struct Progress<'a> {
+    tally: Tally,
+    buffers: &'a mut Buffers,
+    start: Instant,
+    end: Instant,
+    /// Connections with something outstanding.
+    busy: usize,
+    /// Whether a session had nothing more to say.
+    exhausted: bool,
+    heard: Instant,
+}
+
+impl<S: Session> Fleet<S> {
+    pub(crate) fn connect<W>(
+        plan: &Plan,
+        workload: &W,
+        server: &Target,
+        thread: usize,
+    ) -> Result<Fleet<S>, Error>
+    where
+        W: Workload<Session = S>,
+    {
+        let seats = plan.seats(thread);
+        let poll = Poll::new(seats.len().max(1))?;
+        let mut connections = Vec::with_capacity(seats.len());
+        for (token, seat) in seats.enumerate() {
+            let transport =
+                Transport::connect(&server.address, plan.tls.as_ref()).map_err(|source| Error::Connect {
+                    address: server.address.to_string(),
+                    source,
+                })?;
+            poll.add(transport.fd(), token)?;
+            connections.push(Connection::new(
+                transport,
+                workload.session(seat, plan.connections),
+            ));
+        }
+        Ok(Fleet {
+            server: server.clone(),
+            connections,
+            poll,
+            spin: plan.spin,
+        })
+    }
+
+    /// Runs one phase: starts requests until its time is over, then waits for the last reply. The second value says
+    /// whether the sessions had anything left to say.
+    pub(crate) fn phase(&mut self, phase: Phase, buffers: &mut Buffers) -> Result<(Tally, bool), Error> {
+        for connection in &mut self.connections {
+            connection.enter(phase.stage);
+        }
+        let own_cpu = sys::thread_cpu();
+        let start = Instant::now();
+        let end = start + phase.length;
+        let tally = Tally::new();
+        let mut progress = Progress {
+            tally,
+            buffers,
+            start,
+            end,
+            busy: 0,
+            exhausted: false,
+            heard: start,
+        };
+        match phase.pace {
+            Pace::Closed => self.closed(&mut progress)?,
+            Pace::Open { writes_per_second } => self.open(&mut progress, writes_per_second)?,
+        }
+        progress.tally.elapsed = progress.start.elapsed();
+        progress.tally.own_cpu = sys::thread_cpu() - own_cpu;
+        Ok((progress.tally, progress.exhausted))
+    }
+
+    fn closed(&mut self, progress: &mut Progress<'_>) -> Result<(), Error> {
+        for token in 0..self.connections.len() {
+            self.start(token, Instant::now(), progress)?;
+        }
+        let timeout_ms = if self.spin {
+            0
+        } else {
+            STALL_MAX.as_millis() as i32
+        };
+        while progress.busy > 0 {
+            let events = self.wait(timeout_ms, progress)?;
+            for event in 0..events {
+                let token = self.poll.token(event);
+                if !self.ready(token, progress)? {
+                    continue;
+                }
+                let now = Instant::now();
+                if now < progress.end {
+                    self.start(token, now, progress)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, progress: &mut Progress<'_>, writes_per_second: f64) -> Result<(), Error> {
+        let interval = Duration::from_secs_f64(1.0 / writes_per_second);
+        let mut idle: VecDeque<usize> = (0..self.connections.len()).collect();
+        let mut due = progress.start;
+        loop {
+            let now = Instant::now();
+            while due < progress.end && due <= now {
+                let Some(token) = idle.pop_front() else { break };
+                self.start(token, due, progress)?;
+                due += interval;
+            }
+            if progress.busy == 0 && due >= progress.end {
+                return Ok(());
+            }
+            let gap = due.saturating_duration_since(now);
+            let timeout_ms = if gap < SLEEP_MIN || self.spin {
+                0
+            } else {
+                gap.as_millis() as i32 - 1
+            };
+            let events = self.wait(timeout_ms, progress)?;
+            for event in 0..events {
+                let token = self.poll.token(event);
+                if self.ready(token, progress)? {
+                    idle.push_back(token);
+                }
+            }
+        }
+    }
+
+    /// Starts the next write of a connection.
+    fn start(&mut self, token: usize, due: Instant, progress: &mut Progress<'_>) -> Result<(), Error> {
+        let connection = &mut self.connections[token];
+        match connection.start(due, &mut progress.buffers.output) {
+            Ok(true) => progress.busy += 1,
+            Ok(false) => progress.exhausted = true,
+            Err(failure) => return Err(self.failed(token, failure)),
+        }
+        if connection.wants_write() {
+            self.poll.interest(connection.fd(), token, true)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Serves a connection that the poll found ready. True if with that its write is answered.
+    fn ready(&mut self, token: usize, progress: &mut Progress<'_>) -> Result<bool, Error> {
+        let connection = &mut self.connections[token];
+        if connection.wants_write() {
+            let flushed = connection.flush();
+            if let Err(failure) = flushed {
+                return Err(self.failed(token, failure));
+            }
+            if !connection.wants_write() {
+                self.poll.interest(connection.fd(), token, false)?;
+            }
+        }
+        match connection.receive(&mut progress.buffers.input, &mut progress.tally) {
+            Ok(answered) => {
+                progress.busy -= usize::from(answered);
+                Ok(answered)
+            }
+            Err(failure) => Err(self.failed(token, failure)),
+        }
+    }
+
+    /// Waits for events, but not for ever.
+    fn wait(&mut self, timeout_ms: i32, progress: &mut Progress<'_>) -> Result<usize, Error> {
+        let events = self.poll.wait(timeout_ms)?;
+        if events > 0 || progress.busy == 0 {
+            progress.heard = Instant::now();
+        } else if progress.heard.elapsed() >= STALL_MAX {
+            let outstanding = self.connections.iter().map(Connection::outstanding).sum();
+            let address = self.server.address.to_string();
+            return Err(Error::Stalled {
+                address,
+                waited: STALL_MAX,
+                outstanding,
+            });
+        }
+        Ok(events)
+    }
+
+    fn failed(&self, token: usize, failure: Failure) -> Error {
+        let address = self.server.address.to_string();
+        match failure {
+            Failure::Lost(reason) => Error::Lost {
+                address,
+                outstanding: self.connections[token].outstanding(),
+                reason,
+            },
+            Failure::Nonsense(found) => Error::Reply { address, found },
+        }
+    }
+}

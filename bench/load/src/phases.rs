@@ -1,0 +1,248 @@
+//! The order of phases: fill every server, warm each up, then measure them in turn, A B A B.
+//!
+//! The threads that make the load take one order at a time; between two orders every connection is quiet, and that is
+//! when the servers' CPU clocks are read.
+
+use crate::Error;
+use crate::cpu::Meter;
+use crate::fleet::{Buffers, Fleet, Phase};
+use crate::plan::{Pace, Plan};
+use crate::progress::Progress;
+use crate::session::{Stage, Workload};
+use crate::sys;
+use crate::tally::Tally;
+use crate::target::Target;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How long a piece of filling takes; between pieces progress is shown.
+const FILL_PHASE: Duration = Duration::from_secs(1);
+
+/// What was measured of one server.
+pub(crate) struct Measured {
+    pub(crate) server: Target,
+    pub(crate) processes: Vec<u32>,
+    pub(crate) total: Tally,
+    pub(crate) phases: Vec<Sample>,
+}
+
+/// The numbers of one phase of which ratios are made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample {
+    pub(crate) requests: u64,
+    pub(crate) seconds: f64,
+    pub(crate) cpu: Option<Duration>,
+    pub(crate) p50_us: f64,
+    pub(crate) p99_us: f64,
+}
+
+/// A thread's answer to an order, with whether its sessions had nothing left to say.
+type Answer = Result<(Tally, bool), Error>;
+
+/// Runs a whole plan.
+pub(crate) fn run<W: Workload>(plan: &Plan, workload: &W) -> Result<Vec<Measured>, Error> {
+    sys::raise_file_limit();
+    sys::weigh_most();
+    thread::scope(|scope| {
+        let mut crew = Crew::default();
+        for number in 0..plan.threads {
+            let (orders, orders_end) = channel();
+            let (answers_end, answers) = channel();
+            scope.spawn(move || work(plan, workload, number, &orders_end, &answers_end));
+            crew.members.push(Member { orders, answers });
+        }
+        crew.ready()?;
+        Conductor {
+            plan,
+            crew,
+            progress: Progress::new(plan),
+        }
+        .conduct()
+    })
+}
+
+/// The threads that make the load.
+#[derive(Default)]
+struct Crew {
+    members: Vec<Member>,
+}
+
+struct Member {
+    orders: Sender<Phase>,
+    answers: Receiver<Answer>,
+}
+
+impl Crew {
+    /// Waits until every thread has its connections.
+    fn ready(&self) -> Result<(), Error> {
+        self.gather().map(drop)
+    }
+
+    fn phase(&self, phase: Phase) -> Result<(Tally, bool), Error> {
+        for member in &self.members {
+            // A thread that has ended has left its reason with the answers.
+            let _ = member.orders.send(phase);
+        }
+        self.gather()
+    }
+
+    fn gather(&self) -> Result<(Tally, bool), Error> {
+        let mut all = Tally::new();
+        let mut exhausted = true;
+        for member in &self.members {
+            let (tally, done) = member.answers.recv().unwrap_or_else(|_| Err(thread_ended()))?;
+            all.join(&tally);
+            exhausted &= done;
+        }
+        Ok((all, exhausted))
+    }
+}
+
+/// A thread ends without an answer only if it panicked.
+fn thread_ended() -> Error {
+    Error::System {
+        call: "thread",
+        source: std::io::Error::other("a thread of the generator panicked"),
+    }
+}
+
+/// One thread: connects to every server, then runs phases as they are ordered, until the orders end.
+fn work<W: Workload>(
+    plan: &Plan,
+    workload: &W,
+    number: usize,
+    orders: &Receiver<Phase>,
+    answers: &Sender<Answer>,
+) {
+    let connected = || {
+        if let Some(cpu) = plan.pin.get(number % plan.pin.len().max(1)) {
+            sys::pin(*cpu)?;
+        }
+        plan.servers
+            .iter()
+            .map(|server| Fleet::connect(plan, workload, server, number))
+            .collect()
+    };
+    let mut fleets: Vec<Fleet<W::Session>> = match connected() {
+        Ok(fleets) => fleets,
+        Err(error) => return drop(answers.send(Err(error))),
+    };
+    let mut buffers = Buffers::new();
+    let _ = answers.send(Ok((Tally::new(), false)));
+    while let Ok(phase) = orders.recv() {
+        let answer = fleets[phase.server].phase(phase, &mut buffers);
+        if answers.send(answer).is_err() {
+            return;
+        }
+    }
+}
+
+/// Who decides what comes next.
+struct Conductor<'a> {
+    plan: &'a Plan,
+    crew: Crew,
+    progress: Progress,
+}
+
+impl Conductor<'_> {
+    fn conduct(mut self) -> Result<Vec<Measured>, Error> {
+        let servers = 0..self.plan.servers.len();
+        if self.plan.fill {
+            servers.clone().try_for_each(|server| self.fill(server))?;
+        }
+        let cycles = |time: Duration| (time.as_secs_f64() / self.plan.phase.as_secs_f64()).ceil() as usize;
+        let meters: Vec<Meter> = self
+            .plan
+            .servers
+            .iter()
+            .map(|server| Meter::find(&server.address))
+            .collect();
+        for _ in 0..cycles(self.plan.warmup) {
+            servers
+                .clone()
+                .try_for_each(|server| self.load(server).map(drop))?;
+        }
+        let mut measured: Vec<Measured> = self.plan.servers.iter().zip(&meters).map(Measured::new).collect();
+        for _ in 0..cycles(self.plan.duration).max(1) {
+            for server in servers.clone() {
+                let before = meters[server].read();
+                let tally = self.load(server)?;
+                let cpu = before
+                    .zip(meters[server].read())
+                    .map(|(before, after)| after.saturating_sub(before));
+                self.progress.measured(server, &tally, cpu);
+                measured[server].add(&tally, cpu);
+            }
+        }
+        Ok(measured)
+    }
+
+    fn fill(&mut self, server: usize) -> Result<(), Error> {
+        loop {
+            let phase = Phase {
+                server,
+                stage: Stage::Fill,
+                length: FILL_PHASE,
+                pace: Pace::Closed,
+            };
+            let (tally, exhausted) = self.crew.phase(phase)?;
+            self.progress.filled(server, &tally);
+            if exhausted {
+                return Ok(());
+            }
+        }
+    }
+
+    fn load(&mut self, server: usize) -> Result<Tally, Error> {
+        let phase = Phase {
+            server,
+            stage: Stage::Run,
+            length: self.plan.phase,
+            pace: self.pace_of_a_thread(),
+        };
+        self.crew.phase(phase).map(|(tally, _)| tally)
+    }
+
+    fn pace_of_a_thread(&self) -> Pace {
+        match self.plan.pace {
+            Pace::Closed => Pace::Closed,
+            Pace::Open { writes_per_second } => Pace::Open {
+                writes_per_second: writes_per_second / self.plan.threads as f64,
+            },
+        }
+    }
+}
+
+impl Measured {
+    fn new((server, meter): (&Target, &Meter)) -> Measured {
+        let processes = meter.processes().to_vec();
+        Measured {
+            server: server.clone(),
+            processes,
+            total: Tally::new(),
+            phases: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, tally: &Tally, cpu: Option<Duration>) {
+        self.total.append(tally);
+        self.phases.push(Sample {
+            requests: tally.requests,
+            seconds: tally.elapsed.as_secs_f64(),
+            cpu,
+            p50_us: tally.percentile_us(50.0),
+            p99_us: tally.percentile_us(99.0),
+        });
+    }
+}
+
+impl Sample {
+    pub(crate) fn throughput(&self) -> f64 {
+        self.requests as f64 / self.seconds
+    }
+
+    pub(crate) fn cpu_us_per_request(&self) -> Option<f64> {
+        self.cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / self.requests as f64)
+    }
+}
