@@ -42,6 +42,24 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status that a number stands for.
+    pub fn of_code(code: u16) -> Option<Status> {
+        const ALL: [Status; 11] = [
+            Status::Success,
+            Status::NotFound,
+            Status::Exists,
+            Status::TooLarge,
+            Status::InvalidArguments,
+            Status::NotStored,
+            Status::NonNumeric,
+            Status::AuthenticationFailed,
+            Status::AuthenticationContinues,
+            Status::UnknownCommand,
+            Status::OutOfMemory,
+        ];
+        ALL.into_iter().find(|status| *status as u16 == code)
+    }
+
     /// The body of a response with this status.
     pub fn text(self) -> &'static [u8] {
         match self {
