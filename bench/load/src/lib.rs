@@ -21,6 +21,8 @@
 
 mod connection;
 mod cpu;
+mod drive;
+pub mod echo;
 mod error;
 mod fleet;
 pub mod kv;
@@ -37,6 +39,7 @@ mod tls;
 mod transport;
 pub mod units;
 
+pub use drive::Drive;
 pub use error::Error;
 pub use report::{Latency, Ratios, Report, ServerReport, Spread};
 pub use target::{Address, Target};

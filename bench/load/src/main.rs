@@ -8,14 +8,18 @@ use std::process::ExitCode;
 enum Command {
     /// memcached-protocol servers
     Kv(load::kv::Options),
+    /// Servers that answer every line with so many bytes
+    Echo(load::echo::Options),
 }
 
 fn main() -> ExitCode {
-    let Command::Kv(options) = Command::parse();
-    let json = options.json;
-    match load::kv::run(options) {
+    let (json, report) = match Command::parse() {
+        Command::Kv(options) => (options.json, load::kv::run(options)),
+        Command::Echo(options) => (options.json, load::echo::run(options)),
+    };
+    match report {
         Ok(report) if json => println!("{}", report.to_json()),
-        Ok(report) => println!("{report}"),
+        Ok(report) => print!("{report}"),
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::FAILURE;

@@ -119,22 +119,22 @@ impl Spread {
 }
 
 impl Report {
-    pub(crate) fn new(settings: serde_json::Value, measured: &[Measured]) -> Report {
+    pub(crate) fn new(settings: &impl Serialize, threads: usize, measured: &[Measured]) -> Report {
         let (own_cpu, time) = measured.iter().fold((0.0, 0.0), |(own_cpu, time), server| {
             (
                 own_cpu + server.total.own_cpu.as_secs_f64(),
                 time + server.total.elapsed.as_secs_f64(),
             )
         });
-        let threads = settings["threads"].as_f64().unwrap_or(1.0);
         let peers = measured
             .split_first()
             .map(|(subject, peers)| peers.iter().map(|peer| Ratios::of(subject, peer)));
         Report {
             servers: measured.iter().map(ServerReport::new).collect(),
             ratios: peers.map(|ratios| ratios.flatten().collect()).unwrap_or_default(),
-            generator_busy_percent: own_cpu / (time * threads) * 100.0,
-            settings,
+            generator_busy_percent: own_cpu / (time * threads as f64) * 100.0,
+            // Options are numbers and strings with names: JSON holds them all.
+            settings: serde_json::to_value(settings).unwrap_or_default(),
         }
     }
 
@@ -310,7 +310,7 @@ mod tests {
         // The machine is disturbed in the second cycle: both servers are slow, their ratio stays.
         let ours = measured("ours", &[(100, 200), (50, 200), (100, 210)]);
         let theirs = measured("theirs", &[(50, 200), (25, 200), (50, 200)]);
-        Report::new(serde_json::json!({"threads": 1}), &[ours, theirs])
+        Report::new(&serde_json::json!({"connections": 50}), 1, &[ours, theirs])
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
         assert!((json["servers"][0]["latency"]["p99"].as_f64().expect("a number") - 100.0).abs() < 0.2);
         assert_eq!(json["ratios"][0]["cpu"]["median"], 0.5);
         assert_eq!(json["ratios"][0]["throughput"]["samples"], 3);
-        assert_eq!(json["settings"]["threads"], 1);
+        assert_eq!(json["settings"]["connections"], 50);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which server to drive: `[NAME=]HOST:PORT` or `[NAME=]unix:PATH`.
 
+use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -47,6 +48,18 @@ impl fmt::Display for Address {
             Address::Tcp(host) => f.write_str(host),
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
         }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.address)
+    }
+}
+
+impl Serialize for Target {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

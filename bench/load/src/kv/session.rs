@@ -39,7 +39,9 @@ pub(crate) struct Session {
     missed: VecDeque<u64>,
     /// The value that is arriving.
     value: Option<Value>,
+    /// Scratch: the items of a get, and keys as they are written.
     wanted: Vec<u64>,
+    keys: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,8 +56,8 @@ struct Pending {
 #[derive(Debug, Clone, Copy)]
 struct Value {
     item: Option<u64>,
-    offset: usize,
-    length: usize,
+    offset: u64,
+    length: u64,
     frame: usize,
     last: bool,
     wrong: bool,
@@ -77,6 +79,7 @@ impl Workload for Arc<Load> {
             missed: VecDeque::new(),
             value: None,
             wanted: Vec::new(),
+            keys: Vec::new(),
         }
     }
 }
@@ -171,12 +174,13 @@ impl Session {
             load,
             random,
             wanted,
+            keys,
             pending,
             ..
         } = self;
         wanted.clear();
         wanted.extend((0..load.mix.multiget).map(|_| load.pick(random)));
-        dialect::get(load.mix.protocol, &load.items, wanted, out);
+        dialect::get(load.mix.protocol, &load.items, wanted, keys, out);
         pending.push_back(Pending {
             item: wanted[0],
             unseen: Some(wanted.len()),
@@ -184,7 +188,13 @@ impl Session {
     }
 
     fn set(&mut self, item: u64, out: &mut Vec<u8>) {
-        dialect::set(self.load.mix.protocol, &self.load.items, item, out);
+        dialect::set(
+            self.load.mix.protocol,
+            &self.load.items,
+            item,
+            &mut self.keys,
+            out,
+        );
         self.pending.push_back(Pending { item, unseen: None });
     }
 
@@ -192,11 +202,14 @@ impl Session {
     fn pass_value(&mut self, input: &[u8], taken: &mut Taken, tally: &mut Tally) -> bool {
         let Some(value) = &mut self.value else { return true };
         let rest = &input[taken.bytes..];
-        let body = rest.len().min(value.length - value.offset);
+        let body = (value.length - value.offset).min(rest.len() as u64) as usize;
         if let (true, Some(item)) = (self.load.mix.verify, value.item) {
-            value.wrong |= !self.load.items.is_value(item, value.offset, &rest[..body]);
+            value.wrong |= !self
+                .load
+                .items
+                .is_value(item, value.offset as usize, &rest[..body]);
         }
-        value.offset += body;
+        value.offset += body as u64;
         let frame = (rest.len() - body).min(value.frame);
         value.frame -= frame;
         taken.bytes += body + frame;
@@ -240,7 +253,7 @@ impl Session {
                     Some(key) if verify => self.load.items.of_key(key),
                     _ => Some(oldest.item),
                 };
-                let wrong = verify && (item.is_none() || length != self.load.items.value_size());
+                let wrong = verify && (item.is_none() || length != self.load.items.value_size() as u64);
                 self.value = Some(Value {
                     item,
                     offset: 0,

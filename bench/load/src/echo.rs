@@ -1,0 +1,118 @@
+//! Load for the echo-like servers that measure a loop alone: a request is one line, a reply has a fixed length.
+
+use crate::session::{self, Stage, Taken, Workload};
+use crate::tally::Tally;
+use crate::{Drive, Error, Report, phases, units};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Load for servers that answer every line with so many bytes, whatever they are.
+#[derive(clap::Args, Debug, Clone, Serialize)]
+pub struct Options {
+    /// How load is applied.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub drive: Drive,
+    /// Length of a request, its newline included
+    #[arg(long, default_value = "64", value_name = "BYTES", value_parser = units::size)]
+    pub request_size: usize,
+    /// Length of a reply
+    #[arg(long, default_value = "400", value_name = "BYTES", value_parser = units::size)]
+    pub reply_size: usize,
+    /// Print the report as JSON
+    #[arg(long)]
+    #[serde(skip)]
+    pub json: bool,
+}
+
+/// Runs the load that `options` describe and says what it found.
+pub fn run(options: Options) -> Result<Report, Error> {
+    if options.request_size == 0 || options.reply_size == 0 {
+        let problem = "must be at least 1".into();
+        return Err(Error::Option {
+            option: "--request-size, --reply-size",
+            problem,
+        });
+    }
+    let plan = options.drive.plan(false)?;
+    let mut line = vec![b'x'; options.request_size - 1];
+    line.push(b'\n');
+    let lines = Lines {
+        write: line.repeat(options.drive.depth).into(),
+        options: options.clone(),
+    };
+    let measured = phases::run(&plan, &lines)?;
+    Ok(Report::new(&options, plan.threads, &measured))
+}
+
+/// The lines of one write, always the same.
+struct Lines {
+    write: Arc<[u8]>,
+    options: Options,
+}
+
+impl Workload for Lines {
+    type Session = Session;
+
+    fn session(&self, _seat: usize, _seats: usize) -> Session {
+        let (write, depth) = (self.write.clone(), self.options.drive.depth);
+        Session {
+            write,
+            depth,
+            reply_size: self.options.reply_size,
+            partial: 0,
+        }
+    }
+}
+
+/// Counts bytes.
+struct Session {
+    write: Arc<[u8]>,
+    depth: usize,
+    reply_size: usize,
+    /// Bytes of a reply that is not complete.
+    partial: usize,
+}
+
+impl session::Session for Session {
+    fn enter(&mut self, _stage: Stage) {}
+
+    fn request(&mut self, out: &mut Vec<u8>) -> usize {
+        out.extend_from_slice(&self.write);
+        self.depth
+    }
+
+    fn reply(&mut self, input: &[u8], _tally: &mut Tally) -> Result<Taken, String> {
+        let bytes = self.partial + input.len();
+        self.partial = bytes % self.reply_size;
+        Ok(Taken {
+            bytes: input.len(),
+            requests: bytes / self.reply_size,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session as _;
+
+    #[test]
+    fn replies_are_counted_across_reads() {
+        let mut session = Session {
+            write: (*b"x\nx\n").into(),
+            depth: 2,
+            reply_size: 10,
+            partial: 0,
+        };
+        let (mut out, mut tally) = (Vec::new(), Tally::new());
+        assert_eq!(session.request(&mut out), 2);
+        let requests = [9, 2, 29].map(|bytes| {
+            session
+                .reply(&vec![0; bytes], &mut tally)
+                .expect("bytes")
+                .requests
+        });
+        assert_eq!((requests, session.partial), ([0, 1, 3], 0));
+    }
+}
