@@ -1,3 +1,57 @@
-//! The daemon and its command line.
+//! The daemon and its command line: the only crate that knows all the others.
+//!
+//! ```text
+//!   cli ─► config (file, flags, faults) ─► serve ─► loops, stores, listeners, signals
+//!    ├──► check                                       └► banner, on standard output
+//!    ├──► client (kv …), bench
+//!    └──► generate (completions, man pages)
+//! ```
+//!
+//! **Invariant**: only this crate reads configuration, knows of users and signals, and prints.
+//!
+//! **Invariant**: the exit status is 0 when what was asked is done, 1 when it failed, and 2 when it was asked wrongly.
 
-fn main() {}
+mod bench;
+mod check;
+mod cli;
+mod client;
+mod config;
+mod generate;
+mod serve;
+mod system;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+
+/// The command line or the configuration is wrong.
+pub(crate) const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Serve(flags) => serve::run(&flags),
+        Command::Check { file } => check::run(&file),
+        Command::Kv(asked) => client::run(&asked),
+        Command::Bench(asked) => bench::run(asked),
+        Command::Completions { shell } => generate::completions(shell),
+        Command::Man { directory } => generate::man(directory.as_deref()),
+    }
+}
+
+/// Tells what failed on standard error.
+pub(crate) fn fail(error: impl std::fmt::Display) -> ExitCode {
+    eprintln!("hikyaku: {error}");
+    ExitCode::FAILURE
+}
+
+/// Ends a command that writes to standard output. Who closed the pipe has read enough: that is no failure.
+pub(crate) fn written(result: std::io::Result<()>) -> ExitCode {
+    match result {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            fail(format_args!("cannot write: {error}"))
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}

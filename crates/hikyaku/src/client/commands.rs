@@ -1,0 +1,249 @@
+//! What each command asks the server, and prints.
+
+use std::ffi::OsStr;
+use std::io::{BufWriter, Read, Write, stdin, stdout};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use wire::memcached::KEY_LENGTH_MAX;
+use wire::memcached::client::{meta, text};
+use wire::memcached::meta::MetaVerb;
+
+use super::connection::{Answer, Connection, MetaStatus};
+use super::item::{Item, decoded};
+use super::{Command, Error, Kv, Mode, Outcome};
+
+/// Connects and does what was asked.
+pub(super) async fn run(asked: &Kv) -> Result<Outcome, Error> {
+    let mut connection = Connection::open(&asked.server).await?;
+    let connection = &mut connection;
+    let mut out = BufWriter::new(stdout());
+    let outcome = match &asked.command {
+        Command::Get { keys, raw } => {
+            let mut outcome = Outcome::Done;
+            for key in keys {
+                let style = if asked.json {
+                    Style::Json
+                } else {
+                    Style::Plain { line_end: !raw }
+                };
+                outcome = outcome.and(get(connection, key.as_bytes(), style, &mut out).await?);
+            }
+            outcome
+        }
+        Command::Set {
+            key,
+            value,
+            ttl,
+            flags,
+            mode,
+            cas,
+        } => {
+            let value = value
+                .as_deref()
+                .map_or_else(input, |value| Ok(value.as_bytes().to_vec()))?;
+            let options = Options {
+                ttl: *ttl,
+                flags: *flags,
+                mode: *mode,
+                cas: *cas,
+            };
+            set(connection, key.as_bytes(), &value, options).await?
+        }
+        Command::Delete { keys } => {
+            let mut outcome = Outcome::Done;
+            for key in keys {
+                outcome = outcome.and(delete(connection, key.as_bytes()).await?);
+            }
+            outcome
+        }
+        Command::Scan { prefix } => {
+            let prefix = prefix.as_deref().map_or(&[][..], OsStr::as_bytes);
+            scan(connection, prefix, asked.json, &mut out).await?
+        }
+    };
+    out.flush().map_err(Error::Output)?;
+    Ok(outcome)
+}
+
+impl Outcome {
+    fn and(self, other: Outcome) -> Outcome {
+        if self == Outcome::Done { other } else { self }
+    }
+}
+
+/// How values are printed.
+#[derive(Clone, Copy)]
+enum Style {
+    Plain { line_end: bool },
+    Json,
+}
+
+/// How a value is stored.
+struct Options {
+    ttl: Option<Duration>,
+    flags: u32,
+    mode: Mode,
+    cas: Option<u64>,
+}
+
+async fn get(
+    connection: &mut Connection,
+    key: &[u8],
+    style: Style,
+    out: &mut impl Write,
+) -> Result<Outcome, Error> {
+    let mut request = begin(MetaVerb::Get, key, None)?;
+    for letter in *b"vfct" {
+        meta::letter(&mut request, letter);
+    }
+    meta::end(&mut request);
+    connection.send(request).await?;
+    let answer = connection.answer().await?;
+    if answer.status != Some(MetaStatus::Va) {
+        return Ok(Outcome::Absent);
+    }
+    let value = connection.value(&answer).await?;
+    print(key, &value, &answer, style, out).map_err(Error::Output)?;
+    Ok(Outcome::Done)
+}
+
+fn print(
+    key: &[u8],
+    value: &[u8],
+    answer: &Answer,
+    style: Style,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    match style {
+        Style::Plain { line_end } => {
+            out.write_all(value)?;
+            out.write_all(if line_end { b"\n" } else { b"" })
+        }
+        Style::Json => {
+            let item = Item::of(key).with("value", value).number("flags", answer.flags);
+            writeln!(
+                out,
+                "{}",
+                item.expiry(answer.ttl).number("cas", answer.cas).line()
+            )
+        }
+    }
+}
+
+async fn set(
+    connection: &mut Connection,
+    key: &[u8],
+    value: &[u8],
+    options: Options,
+) -> Result<Outcome, Error> {
+    let mut request = begin(MetaVerb::Set, key, Some(value.len() as u64))?;
+    meta::number(&mut request, b'F', u64::from(options.flags));
+    if let Some(ttl) = options.ttl {
+        // A time of zero would be for good; what was asked for is a short one.
+        meta::number(&mut request, b'T', ttl.as_millis().div_ceil(1000).max(1) as u64);
+    }
+    if let Some(cas) = options.cas {
+        meta::number(&mut request, b'C', cas);
+    }
+    meta::token(&mut request, b'M', mode(options.mode));
+    meta::end(&mut request);
+    request.extend_from_slice(value);
+    meta::end(&mut request);
+    connection.send(request).await?;
+    done(&connection.answer().await?)
+}
+
+fn mode(mode: Mode) -> &'static [u8] {
+    match mode {
+        Mode::Set => b"S",
+        Mode::Add => b"E",
+        Mode::Replace => b"R",
+        Mode::Append => b"A",
+        Mode::Prepend => b"P",
+    }
+}
+
+async fn delete(connection: &mut Connection, key: &[u8]) -> Result<Outcome, Error> {
+    let mut request = begin(MetaVerb::Delete, key, None)?;
+    meta::end(&mut request);
+    connection.send(request).await?;
+    done(&connection.answer().await?)
+}
+
+async fn scan(
+    connection: &mut Connection,
+    prefix: &[u8],
+    json: bool,
+    out: &mut impl Write,
+) -> Result<Outcome, Error> {
+    let mut request = Vec::new();
+    text::command(&mut request, b"lru_crawler", [b"metadump".as_slice(), b"all"]);
+    connection.send(request).await?;
+    loop {
+        let line = connection.line().await?;
+        if line == b"END" {
+            return Ok(Outcome::Done);
+        }
+        let Some(fields) = line.strip_prefix(b"key=") else {
+            return Err(Error::Refused(String::from_utf8_lossy(&line).into()));
+        };
+        let mut fields = fields.split(|byte| *byte == b' ');
+        let key = decoded(fields.next().unwrap_or_default());
+        if key.starts_with(prefix) {
+            print_key(&key, fields, json, out).map_err(Error::Output)?;
+        }
+    }
+}
+
+/// A key that was dumped, with what the server says of it: `exp=-1 la=… cas=… size=…`.
+fn print_key<'a>(
+    key: &[u8],
+    fields: impl Iterator<Item = &'a [u8]>,
+    json: bool,
+    out: &mut impl Write,
+) -> std::io::Result<()> {
+    if !json {
+        out.write_all(key)?;
+        return out.write_all(b"\n");
+    }
+    let mut item = Item::of(key);
+    for field in fields.filter_map(|field| std::str::from_utf8(field).ok()) {
+        item = match field.split_once('=') {
+            Some(("exp", number)) => item.number("exptime", number.parse().unwrap_or(0).max(0_i64)),
+            Some((name @ ("cas" | "size"), number)) => item.number(name, number.parse().unwrap_or(0_u64)),
+            _ => item,
+        };
+    }
+    writeln!(out, "{}", item.line())
+}
+
+/// Begins a request; keys that are no printable words go as base64.
+fn begin(verb: MetaVerb, key: &[u8], length: Option<u64>) -> Result<Vec<u8>, Error> {
+    if !(1..=KEY_LENGTH_MAX).contains(&key.len()) {
+        return Err(Error::KeyLength {
+            length: key.len(),
+            max: KEY_LENGTH_MAX,
+        });
+    }
+    let mut request = Vec::new();
+    if key.iter().all(u8::is_ascii_graphic) {
+        meta::begin(&mut request, verb, key, length);
+    } else {
+        meta::begin_binary(&mut request, verb, key, length);
+    }
+    Ok(request)
+}
+
+fn done(answer: &Answer) -> Result<Outcome, Error> {
+    match answer.status {
+        Some(MetaStatus::Hd) => Ok(Outcome::Done),
+        _ => Ok(Outcome::Absent),
+    }
+}
+
+fn input() -> Result<Vec<u8>, Error> {
+    let mut value = Vec::new();
+    stdin().lock().read_to_end(&mut value).map_err(Error::Input)?;
+    Ok(value)
+}

@@ -1,0 +1,33 @@
+//! Why the client got no answer.
+
+/// An error of the client.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(super) enum Error {
+    #[error("{0}")]
+    Io(io::Error),
+    #[error("{0}; is it a memcached-protocol server?")]
+    Wire(#[from] wire::memcached::client::Error),
+    #[error("the server closed the connection; its log may say why")]
+    Closed,
+    #[error("the server says {0:?}")]
+    Refused(String),
+    #[error("the server wants a login; give --user NAME and the password as HIKYAKU_PASSWORD")]
+    LoginWanted,
+    #[error("the server does not know this user and password")]
+    LoginRefused,
+    #[error("--user wants the password in the environment, as HIKYAKU_PASSWORD")]
+    NoPassword,
+    #[error("a key has 1 to {max} bytes, this one {length}")]
+    KeyLength { length: usize, max: usize },
+    #[error("standard input cannot be read: {0}")]
+    Input(std::io::Error),
+    #[error("cannot write: {0}")]
+    Output(std::io::Error),
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Io(error)
+    }
+}

@@ -1,0 +1,77 @@
+//! The files that a configuration names: what cannot be read now cannot be used later.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use io::tls::{ServerFiles, ServerTls};
+use memcached::Users;
+
+use super::Config;
+use super::fault::Faults;
+use super::reader::Located;
+use super::tls::Tls;
+
+/// Reads every users file and certificate and notes those that are missing or wrong.
+pub(super) fn check(config: &Config, faults: &mut Faults) {
+    for listener in &config.listeners {
+        if let Some(file) = &listener.users
+            && let Err(text) = users(&file.value)
+        {
+            faults.add(file.place.clone(), format!("users: {text}"));
+        }
+        if let Some(files) = &listener.tls {
+            check_tls(files, faults);
+        }
+    }
+}
+
+/// The users of a file of `name:password` lines.
+pub(crate) fn users(file: &Path) -> Result<Users, String> {
+    let text = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+    Users::parse(&text).map_err(|error| match error {
+        memcached::Error::NoUsers => format!("{}: {error}", file.display()),
+        _ => format!("{}: {error}; write a name:password line a user", file.display()),
+    })
+}
+
+/// The TLS that the files make.
+pub(crate) fn tls(files: &Tls) -> Result<Arc<ServerTls>, String> {
+    let named = ServerFiles {
+        certificate: files.certificate.value.clone(),
+        key: files.key.value.clone(),
+        client_ca: files.client_ca.as_ref().map(|file| file.value.clone()),
+        alpn: Vec::new(),
+    };
+    ServerTls::from_files(named).map_err(|error| format!("{error}; write PEM files that belong together"))
+}
+
+/// A file that is missing is noted where it is named; what only shows when all are read, at the certificate.
+fn check_tls(files: &Tls, faults: &mut Faults) {
+    let mut readable = true;
+    let named = [
+        ("certificate", Some(&files.certificate)),
+        ("key", Some(&files.key)),
+        ("client_ca", files.client_ca.as_ref()),
+    ];
+    for (key, file) in named {
+        let Some(Located { value, place }) = file else {
+            continue;
+        };
+        if let Err(error) = std::fs::File::open(value) {
+            readable = false;
+            faults.add(place.clone(), format!("{key}: {}", unreadable(value, &error)));
+        }
+    }
+    if readable && let Err(text) = tls(files) {
+        faults.add(files.certificate.place.clone(), format!("tls: {text}"));
+    }
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> String {
+    let remedy = match error.kind() {
+        std::io::ErrorKind::NotFound => "create it or name another",
+        std::io::ErrorKind::PermissionDenied => "let this user read it",
+        _ => "name a readable file",
+    };
+    format!("{} cannot be read ({error}); {remedy}", file.display())
+}

@@ -1,0 +1,211 @@
+//! `[[listen]]`: where clients connect, and what they may do there.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use io::Address;
+
+use super::fault::Place;
+use super::reader::{Located, Section, auto_or_count, boolean, duration, file_in, parsed, text};
+use super::{spelling, tls};
+
+/// The store that listeners lead to unless they name another.
+pub(crate) const DEFAULT_STORE: &str = "default";
+
+/// Which protocols a memcached listener answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Whichever a client's first byte speaks.
+    #[default]
+    Auto,
+    Text,
+    Binary,
+}
+
+/// One `[[listen]]` of memcached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listener {
+    pub(crate) address: Address,
+    pub(crate) store: Located<String>,
+    pub(crate) dialect: Dialect,
+    /// `None`: what the open-file limit allows.
+    pub(crate) connections_max: Option<usize>,
+    /// Zero: never.
+    pub(crate) idle_timeout: Duration,
+    pub(crate) drain_timeout: Duration,
+    /// A file of `name:password` lines; without it everyone may do everything.
+    pub(crate) users: Option<Located<PathBuf>>,
+    pub(crate) shutdown: bool,
+    pub(crate) flush: bool,
+    /// Permission bits of a Unix socket; `None` leaves it to the umask.
+    pub(crate) mode: Option<u32>,
+    pub(crate) tls: Option<tls::Tls>,
+    /// Where it was written, for errors that show when it is opened.
+    pub(crate) place: Place,
+}
+
+impl Listener {
+    /// A listener of which nothing was said but its address.
+    pub(crate) fn at(address: Address, place: Place) -> Listener {
+        Listener {
+            address,
+            store: Located {
+                value: DEFAULT_STORE.to_owned(),
+                place: Place::Default,
+            },
+            dialect: Dialect::Auto,
+            connections_max: None,
+            idle_timeout: Duration::ZERO,
+            drain_timeout: Duration::from_secs(10),
+            users: None,
+            shutdown: false,
+            flush: true,
+            mode: None,
+            tls: None,
+            place,
+        }
+    }
+
+    /// Whether both were written alike, apart from who may log in: users are read again at run time.
+    pub(crate) fn says_the_same(&self, other: &Listener) -> bool {
+        self.without_places() == other.without_places()
+    }
+
+    /// Whether clients cannot tell them apart but by the address.
+    pub(crate) fn serves_alike(&self, other: &Listener) -> bool {
+        let users = |listener: &Listener| listener.users.as_ref().map(|file| file.value.clone());
+        let only = |listener: &Listener| Listener {
+            address: default_address(),
+            mode: None,
+            tls: None,
+            drain_timeout: Duration::ZERO,
+            ..listener.without_places()
+        };
+        only(self) == only(other) && users(self) == users(other)
+    }
+
+    fn without_places(&self) -> Listener {
+        let nowhere = |file: &Located<PathBuf>| Located {
+            value: file.value.clone(),
+            place: Place::Default,
+        };
+        let tls = self.tls.as_ref().map(|tls| tls::Tls {
+            certificate: nowhere(&tls.certificate),
+            key: nowhere(&tls.key),
+            client_ca: tls.client_ca.as_ref().map(nowhere),
+        });
+        let store = Located {
+            value: self.store.value.clone(),
+            place: Place::Default,
+        };
+        Listener {
+            store,
+            tls,
+            users: None,
+            place: Place::Default,
+            ..self.clone()
+        }
+    }
+}
+
+/// Reads one `[[listen]]`; `folder` is where relative files are. `None` if it cannot be used, which was then noted.
+pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> {
+    match section.take("protocol", text) {
+        Some(protocol) if protocol.value == "memcached" => {}
+        Some(protocol) => {
+            section.fault(protocol.place, wrong_protocol(&protocol.value));
+            return None;
+        }
+        None => {
+            let place = section.place();
+            section.fault(
+                place,
+                "a [[listen]] has no protocol; write protocol = \"memcached\"",
+            );
+            return None;
+        }
+    }
+    let wrong = section.holds("address");
+    let address = section.take("address", parsed(address));
+    let place = address
+        .as_ref()
+        .map_or_else(|| section.place(), |address| address.place.clone());
+    // An address that is wrong must not clash with another listener's.
+    let unsaid = if wrong {
+        Address::Tcp(([127, 0, 0, 1], 0).into())
+    } else {
+        default_address()
+    };
+    let default = Listener::at(unsaid, place);
+    let listener = Listener {
+        store: section.take("store", text).unwrap_or(default.store),
+        dialect: section
+            .take("dialect", parsed(dialect))
+            .map_or(default.dialect, value),
+        connections_max: section
+            .take("connections_max", auto_or_count)
+            .and_then(|count| count.value),
+        idle_timeout: section
+            .take("idle_timeout", duration)
+            .map_or(default.idle_timeout, value),
+        drain_timeout: section
+            .take("drain_timeout", duration)
+            .map_or(default.drain_timeout, value),
+        users: section.take("users", file_in(folder)),
+        shutdown: section.take("shutdown", boolean).map_or(default.shutdown, value),
+        flush: section.take("flush", boolean).map_or(default.flush, value),
+        mode: section.take("mode", parsed(mode)).map(value),
+        tls: section
+            .table("tls", "tls")
+            .and_then(|table| tls::read(table, folder)),
+        address: address.map_or(default.address, value),
+        place: default.place,
+    };
+    section.finish();
+    Some(listener)
+}
+
+fn value<T>(located: Located<T>) -> T {
+    located.value
+}
+
+/// The address of the memcached listener that nobody configured.
+pub(crate) fn default_address() -> Address {
+    Address::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 11211)))
+}
+
+/// An address as flags and files write it.
+pub(crate) fn address(text: &str) -> Result<Address, String> {
+    let right = "write IP:PORT, such as \"127.0.0.1:11211\" or \"[::1]:11211\", or \"unix:/PATH\"";
+    text.parse()
+        .map_err(|_| format!("{text:?} is not an address; {right}"))
+}
+
+fn wrong_protocol(name: &str) -> String {
+    match name {
+        "http" | "kafka" => format!(
+            "protocol {name:?} is not in this version, which speaks memcached; remove this [[listen]]"
+        ),
+        _ => format!(
+            "unknown protocol {name:?}; {}",
+            spelling::remedy(name, ["memcached"].into_iter())
+        ),
+    }
+}
+
+fn dialect(text: &str) -> Result<Dialect, String> {
+    match text {
+        "auto" => Ok(Dialect::Auto),
+        "text" => Ok(Dialect::Text),
+        "binary" => Ok(Dialect::Binary),
+        _ => Err(format!(
+            "unknown dialect {text:?}; {}",
+            spelling::remedy(text, ["auto", "text", "binary"].into_iter())
+        )),
+    }
+}
+
+fn mode(text: &str) -> Result<u32, String> {
+    let bits = u32::from_str_radix(text, 8).ok().filter(|bits| *bits <= 0o777);
+    bits.ok_or_else(|| format!("{text:?} is not a mode; write permission bits in octal, such as \"0660\""))
+}

@@ -1,0 +1,117 @@
+//! The flags of `serve` that speak of the configuration, and how they win over the file.
+//!
+//! A listener flag replaces all the file's listeners; every other flag replaces the one value that it names.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Config;
+use super::fault::{Faults, Place};
+use super::listen::{self, Listener};
+use super::store::Store;
+
+/// What the command line says of the configuration.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Flags {
+    /// Listen for memcached clients on IP:PORT or unix:/PATH; may be repeated. Port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS")]
+    memcached: Vec<String>,
+    /// Keep a store at this URI, such as default=memory:?capacity=1GiB; may be repeated
+    #[arg(long, value_name = "NAME=URI")]
+    store: Vec<String>,
+    /// Keep durable data under this folder
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Run this many loops, a thread each; auto: one a core, as affinity and cgroup allow
+    #[arg(long, value_name = "N|auto")]
+    workers: Option<String>,
+    /// Become this user after binding
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    #[arg(long, value_name = "ADDRESS", hide = true)]
+    http: Vec<String>,
+    #[arg(long, value_name = "ADDRESS", hide = true)]
+    kafka: Vec<String>,
+    #[arg(long, value_name = "DIR", hide = true)]
+    files: Option<PathBuf>,
+}
+
+impl Flags {
+    /// Writes the flags over the file's values.
+    pub(super) fn apply(&self, config: &mut Config, faults: &mut Faults) {
+        self.refuse_later(faults);
+        if !self.memcached.is_empty() {
+            config.listeners = self.listeners(faults);
+        }
+        for named in &self.store {
+            self.add_store(named, config, faults);
+        }
+        if let Some(workers) = &self.workers {
+            match workers_of(workers) {
+                Ok(workers) => config.workers = workers,
+                Err(text) => faults.add(Place::Flag("--workers"), text),
+            }
+        }
+        config.data = self.data.clone().unwrap_or(std::mem::take(&mut config.data));
+        config.user = self.user.clone().or(config.user.take());
+    }
+
+    /// Who asks for a thing that does not exist yet is told.
+    fn refuse_later(&self, faults: &mut Faults) {
+        let asked = [
+            ("--http", !self.http.is_empty()),
+            ("--kafka", !self.kafka.is_empty()),
+            ("--files", self.files.is_some()),
+        ];
+        for (flag, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+            faults.add(
+                Place::Flag(flag),
+                "is not in this version, which speaks memcached; leave it out",
+            );
+        }
+    }
+
+    fn listeners(&self, faults: &mut Faults) -> Vec<Listener> {
+        let place = Place::Flag("--memcached");
+        let mut listeners = Vec::new();
+        for address in &self.memcached {
+            match listen::address(address) {
+                Ok(address) => listeners.push(Listener::at(address, place.clone())),
+                Err(text) => faults.add(place.clone(), text),
+            }
+        }
+        listeners
+    }
+
+    fn add_store(&self, named: &str, config: &mut Config, faults: &mut Faults) {
+        let place = Place::Flag("--store");
+        // The first `=` that is not inside a URI separates the name: a URI's own come after its `:` or `#`.
+        let split = named
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty() && !name.contains([':', '#', '?']));
+        let Some((name, uri)) = split else {
+            faults.add(
+                place,
+                format!("{named:?} has no name; write NAME=URI, such as default=memory:?capacity=1GiB"),
+            );
+            return;
+        };
+        match Store::named(uri) {
+            Ok(store) => {
+                config.stores.insert(name.to_owned(), store);
+            }
+            Err(text) => faults.add(place, text),
+        }
+    }
+}
+
+fn workers_of(text: &str) -> Result<Option<usize>, String> {
+    if text == "auto" {
+        return Ok(None);
+    }
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count
+        .map(Some)
+        .ok_or_else(|| format!("{text:?} is not a count; write auto or a whole number above 0"))
+}

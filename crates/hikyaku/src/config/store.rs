@@ -1,0 +1,100 @@
+//! `[store.NAME]`: where values are kept, as a URI whose parameters may also stand beside it as keys.
+
+use kv::Specification;
+
+use super::reader::{Section, parsed, text};
+
+/// A store that is kept in memory, of a quarter of what the machine allows.
+pub(crate) const DEFAULT_URI: &str = "memory:?capacity=25%";
+
+/// Parameters of a URI that may be keys of the table instead.
+const PARAMETERS: [&str; 2] = ["capacity", "item_size_max"];
+
+/// Keys of the vocabulary which only durable engines read.
+const LATER: [&str; 7] = [
+    "sync",
+    "compression",
+    "partitions",
+    "kafka_writes",
+    "compaction_share",
+    "preallocate",
+    "index_snapshot",
+];
+
+/// One store: its URI, with everything that was said beside it.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    pub(crate) specification: Specification,
+    /// What was written, to tell one configuration from the next.
+    said: String,
+}
+
+impl Store {
+    /// The store that a URI names.
+    pub(crate) fn named(uri: &str) -> Result<Store, String> {
+        let specification = Specification::parse(uri).map_err(|error| error.to_string())?;
+        Ok(Store {
+            specification,
+            said: uri.to_owned(),
+        })
+    }
+
+    /// The store of which nothing was said.
+    pub(crate) fn unsaid() -> Result<Store, String> {
+        Store::named(DEFAULT_URI)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
+        self.specification
+            .set(key, value)
+            .map_err(|error| error.to_string())?;
+        self.said.push_str(&format!(" {key}={value}"));
+        Ok(())
+    }
+
+    /// Whether both were written alike.
+    pub(crate) fn says_the_same(&self, other: &Store) -> bool {
+        self.said == other.said
+    }
+}
+
+/// Reads one `[store.NAME]`. What is wrong is noted; a store whose URI is, stands in for its name so that listeners find it.
+pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
+    let named = section.take("uri", parsed(Store::named)).map(|store| store.value);
+    let mut store = named.or_else(|| Store::unsaid().ok());
+    let uri = section.text_of("uri").unwrap_or_default();
+    for key in PARAMETERS {
+        let twice = parameter(&uri, key);
+        let mut set = |value: &str| match &mut store {
+            _ if twice => Err("stands in the uri too; keep one of the two".to_owned()),
+            Some(store) => store.set(key, value),
+            None => Ok(()),
+        };
+        let _noted = section.take(key, |value| set(&text(value)?));
+    }
+    for key in LATER {
+        section.later(key, key);
+    }
+    section.finish();
+    store
+}
+
+/// Tokyo Cabinet's names separate their parameters by `#`, URIs by `?` and `&`.
+fn parameter(uri: &str, key: &str) -> bool {
+    uri.split(['?', '&', '#'])
+        .skip(1)
+        .any(|pair| pair.split('=').next() == Some(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parameter;
+
+    #[test]
+    fn parameters_are_found_in_either_kind_of_name() {
+        assert!(parameter("memory:?item_size_max=2MiB&capacity=1GiB", "capacity"));
+        assert!(parameter("*#capacity=1GiB", "capacity"));
+        assert!(!parameter("memory:?capacity=1GiB", "item_size_max"));
+        assert!(!parameter("memory:capacity", "capacity"));
+    }
+}

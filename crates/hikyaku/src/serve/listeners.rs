@@ -1,0 +1,152 @@
+//! From the configuration's listeners to sockets that serve.
+
+use std::sync::Arc;
+
+use io::{Bound, ListenOptions, Loops, OnFull};
+use memcached::{Dialects, Service, ServiceConfig, Shutdown};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::certificates::Certificates;
+use super::error::Error;
+use super::stores::Stores;
+use crate::config::listen::{Dialect, Listener};
+use crate::config::{Config, files};
+use crate::system;
+
+/// What a client above the limit reads, in memcached's words.
+const FULL: &[u8] = b"ERROR Too many open connections\r\n";
+
+/// A listener that is open.
+pub(super) struct Open {
+    pub(super) bound: Bound,
+    pub(super) service: Arc<Service>,
+    pub(super) configured: Listener,
+}
+
+/// What all listeners of the daemon are opened with.
+pub(super) struct Opener<'a> {
+    pub(super) loops: &'a Loops,
+    pub(super) stores: &'a Stores,
+    pub(super) certificates: &'a Arc<Certificates>,
+    /// Whether clients may move the clock, for test suites.
+    pub(super) debugtime: bool,
+}
+
+impl Opener<'_> {
+    /// Opens every listener of the configuration, in its order.
+    pub(super) fn open(&self, config: &Config) -> Result<Vec<Open>, Error> {
+        let share = share_of_connections(&config.listeners);
+        let mut open: Vec<Open> = Vec::new();
+        for listener in &config.listeners {
+            let connections_max = listener.connections_max.unwrap_or(share);
+            // Listeners that differ only in their addresses are one service, with one set of figures.
+            let shared = open
+                .iter()
+                .find(|earlier| earlier.configured.serves_alike(listener));
+            let service = match shared {
+                Some(earlier) => earlier.service.clone(),
+                None => self.service(listener, connections_max)?,
+            };
+            let bound = self.bind(listener, connections_max, &service)?;
+            service.listening(bound.address().clone());
+            open.push(Open {
+                bound,
+                service,
+                configured: listener.clone(),
+            });
+        }
+        Ok(open)
+    }
+
+    fn service(&self, listener: &Listener, connections_max: usize) -> Result<Arc<Service>, Error> {
+        let users = listener
+            .users
+            .as_ref()
+            .map(|file| files::users(&file.value))
+            .transpose()
+            .map_err(Error::File)?;
+        let certificates = self.certificates.clone();
+        let config = ServiceConfig {
+            dialects: dialects(listener.dialect),
+            users,
+            idle_timeout: listener.idle_timeout,
+            on_shutdown: listener.shutdown.then(|| Arc::new(end) as _),
+            on_refresh: Some(Arc::new(move || certificates.reload())),
+            flush: listener.flush,
+            debug: self.debugtime,
+            loops: self.loops.len(),
+            connections_max,
+            ..ServiceConfig::default()
+        };
+        Ok(Service::new(config, self.stores.named(&listener.store.value)))
+    }
+
+    fn bind(
+        &self,
+        listener: &Listener,
+        connections_max: usize,
+        service: &Arc<Service>,
+    ) -> Result<Bound, Error> {
+        let tls = listener
+            .tls
+            .as_ref()
+            .map(|files| self.certificates.load(files))
+            .transpose()
+            .map_err(Error::File)?;
+        let encrypted = tls.is_some();
+        let options = ListenOptions {
+            connections_max,
+            on_full: OnFull::Refuse(FULL),
+            tls,
+            unix_mode: listener.mode,
+            ..ListenOptions::default()
+        };
+        let service = service.clone();
+        let handler = move |stream| service.clone().serve(stream);
+        let bound = self.loops.listen(&listener.address, options, handler);
+        let bound = bound.map_err(|source| Error::Listen {
+            address: listener.address.clone(),
+            source,
+        })?;
+        tracing::info!(address = %bound.address(), tls = encrypted, connections_max, "listening for memcached clients");
+        Ok(bound)
+    }
+}
+
+/// What is left of the open files for each listener that has no limit of its own.
+fn share_of_connections(listeners: &[Listener]) -> usize {
+    let all = system::files::connections_max();
+    let spoken_for: usize = listeners
+        .iter()
+        .filter_map(|listener| listener.connections_max)
+        .sum();
+    let unlimited = listeners
+        .iter()
+        .filter(|listener| listener.connections_max.is_none())
+        .count();
+    if spoken_for > all {
+        let remedy = "raise LimitNOFILE or ulimit -n";
+        tracing::warn!(
+            connections_max = spoken_for,
+            open_files = all,
+            "more connections than open files; {remedy}"
+        );
+    }
+    (all.saturating_sub(spoken_for) / unlimited.max(1)).max(1)
+}
+
+fn dialects(dialect: Dialect) -> Dialects {
+    match dialect {
+        Dialect::Auto => Dialects::Auto,
+        Dialect::Text => Dialects::Text,
+        Dialect::Binary => Dialects::Binary,
+    }
+}
+
+/// The `shutdown` command ends the daemon as a signal from outside would.
+fn end(_how: Shutdown) {
+    if let Err(error) = kill(Pid::this(), Signal::SIGTERM) {
+        tracing::error!(%error, "the shutdown command cannot signal the daemon");
+    }
+}

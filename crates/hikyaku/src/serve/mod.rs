@@ -1,0 +1,131 @@
+//! `hikyaku serve`: from a configuration to a daemon that answers, and back to nothing.
+//!
+//! ```text
+//!   main thread                                    workers
+//!   config ─► logs ─► signals blocked ─► loops ──► run
+//!          ─► stores ─► listeners ───────────────► accept
+//!          ─► user ─► banner
+//!          ─► own loop: signals, housekeeping
+//!          ─► drain ─────────────────────────────► answer what was asked, end
+//! ```
+//!
+//! **Invariant**: nothing is printed on standard output before every listener is open and the user is dropped to, so
+//! `ready` means ready.
+//!
+//! **Invariant**: signals are blocked before the first thread starts, so that only the main loop sees them.
+
+mod banner;
+mod certificates;
+mod error;
+mod listeners;
+mod log;
+mod reload;
+mod stop;
+mod stores;
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use io::{Loop, Loops, Signals};
+
+use crate::cli::Serve;
+use crate::config::{self, Config};
+use crate::{USAGE, fail, system};
+use certificates::Certificates;
+use error::Error;
+use listeners::{Open, Opener};
+use stores::Stores;
+
+/// Runs the daemon until a signal or a client's `shutdown` ends it.
+pub(crate) fn run(flags: &Serve) -> ExitCode {
+    let config = match config::load(flags.config.as_deref(), &flags.flags) {
+        Ok(config) => config,
+        Err(faults) => {
+            eprint!("{faults}");
+            return ExitCode::from(USAGE);
+        }
+    };
+    if let Err(text) = log::start(&flags.log) {
+        eprintln!("{text}");
+        return ExitCode::from(USAGE);
+    }
+    match start(&config, flags.debugtime) {
+        Ok((main, daemon)) => stay(main, daemon, flags, &config),
+        Err(error) => fail(error),
+    }
+}
+
+/// Everything that runs.
+struct Daemon {
+    loops: Loops,
+    stores: Stores,
+    certificates: Arc<Certificates>,
+    open: Vec<Open>,
+    signals: Signals,
+}
+
+/// Starts everything in the order of the picture above.
+fn start(config: &Config, debugtime: bool) -> Result<(Loop, Daemon), Error> {
+    Signals::block(&stop::SIGNALS).map_err(Error::Loops)?;
+    let workers = config.workers.unwrap_or_else(system::workers::auto);
+    let main = Loop::new(io::Config {
+        workers: 1,
+        ..io::Config::default()
+    })
+    .map_err(Error::Loops)?;
+    let loops = Loops::start(io::Config {
+        workers,
+        ..io::Config::default()
+    })
+    .map_err(Error::Loops)?;
+    let stores = Stores::open(config)?;
+    let certificates = Arc::default();
+    let opener = Opener {
+        loops: &loops,
+        stores: &stores,
+        certificates: &certificates,
+        debugtime,
+    };
+    let open = opener.open(config)?;
+    if let Some(user) = &config.user {
+        system::privileges::become_user(user)?;
+        tracing::info!(user, "became the user");
+    }
+    let signals = Signals::new(&stop::SIGNALS).map_err(Error::Loops)?;
+    Ok((
+        main,
+        Daemon {
+            loops,
+            stores,
+            certificates,
+            open,
+            signals,
+        },
+    ))
+}
+
+/// Says that everything runs, and then follows the signals to the end.
+fn stay(mut main: Loop, daemon: Daemon, flags: &Serve, config: &Config) -> ExitCode {
+    let Daemon {
+        loops,
+        stores,
+        certificates,
+        open,
+        mut signals,
+    } = daemon;
+    main.run(async move {
+        let banner = banner::text(open.iter().map(|open| open.bound.address()));
+        let mut out = std::io::stdout().lock();
+        // Nobody may be reading; the daemon serves all the same.
+        if let Err(error) = out.write_all(banner.as_bytes()).and_then(|()| out.flush()) {
+            tracing::debug!(%error, "the banner was not written");
+        }
+        drop(out);
+        io::spawn(stores.keep());
+        while signals.next().await == stop::RELOAD {
+            reload::run(flags, config, &open, &certificates);
+        }
+        stop::run(loops, &open, signals).await
+    })
+}

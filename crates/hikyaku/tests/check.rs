@@ -1,0 +1,79 @@
+//! `hikyaku check` against files whose every fault is known: `tests/config/NAME.toml` and `NAME.expected`.
+#![allow(missing_docs)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the command in the folder of the files, so that what it prints does not depend on where that is.
+fn check(file: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hikyaku"))
+        .args(["check", file])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/config"))
+        .output()
+        .expect("the command runs")
+}
+
+#[track_caller]
+fn assert_faults(name: &str, expected: &str) {
+    let output = check(&format!("{name}.toml"));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn every_fault_is_told_with_its_line() {
+    assert_faults("bad", include_str!("config/bad.expected"));
+}
+
+#[test]
+fn what_is_no_toml_is_told_line_by_line() {
+    assert_faults("broken", include_str!("config/broken.expected"));
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_told() {
+    assert_faults("tls", include_str!("config/tls.expected"));
+}
+
+#[test]
+fn a_missing_file_is_told() {
+    assert_faults(
+        "there-is-no-such-file",
+        "there-is-no-such-file.toml:1: the file cannot be read (No such file or directory (os error 2)); \
+         name a readable file\n",
+    );
+}
+
+#[test]
+fn the_commented_example_is_right() {
+    let output = check("../../../../packaging/hikyaku.toml");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    assert!(output.status.success());
+}
+
+/// What the example shows in comments must be right as well, and be the default where it says so.
+#[test]
+fn the_commented_example_is_right_without_its_comment_signs() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example");
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    let example = include_str!("../../../packaging/hikyaku.toml");
+    let spoken: Vec<&str> = example
+        .lines()
+        .map(|line| line.strip_prefix("# ").filter(is_value).unwrap_or(line))
+        .collect();
+    let spoken = spoken.join("\n").replace("tls = {", "# tls = {");
+    std::fs::write(folder.join("users.txt"), "name:password\n").expect("the folder can be written");
+    let file = folder.join("spoken.toml");
+    std::fs::write(&file, &spoken).expect("the folder can be written");
+    let output = check(&file.display().to_string());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    assert!(
+        spoken.contains("\nidle_timeout = ") && spoken.contains("\n[store.sessions]"),
+        "{spoken}"
+    );
+}
+
+fn is_value(line: &&str) -> bool {
+    line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '))
+}
