@@ -17,6 +17,7 @@ mod process;
 mod random;
 mod tls;
 mod tool;
+mod vectors;
 
 pub use binary::{Frame, Response};
 pub use connection::Connection;
@@ -26,6 +27,7 @@ pub use process::{Signal, raise_open_files, send_signal};
 pub use random::Random;
 pub use tls::Authority;
 pub use tool::{Ran, Tool, client_program, python};
+pub use vectors::{Vector, vectors};
 
 /// How long anything may be silent before the test gives up on it.
 pub const PATIENCE: Duration = Duration::from_secs(60);

@@ -1,0 +1,659 @@
+//! Bad input: a protocol error where the protocol has one, a named limit otherwise; never a panic, never unbounded memory.
+//!
+//! Every daemon here is asked for its version afterwards, and its memory is looked at; that it did not panic is seen to
+//! when it is dropped.
+
+use std::time::Duration;
+
+use hikyaku_tests::{Connection, Daemon, Frame, MIB, Random, Response, raise_open_files, vectors};
+
+/// How much the daemon's memory may ever grow by bad input, beyond what its store may hold: the 64 MiB that the
+/// connections of a loop may hold at most, and some for the allocator.
+const GROWTH_MAX: usize = 96 * MIB;
+
+/// A daemon whose store is so small that memory held elsewhere shows, with one loop, so that what one connection was
+/// answered tells that the bytes before it, of another one, were read.
+fn small() -> Daemon {
+    Daemon::start(&[
+        "--memcached",
+        "127.0.0.1:0",
+        "--store",
+        "default=memory:?capacity=64MiB",
+        "--workers",
+        "1",
+    ])
+}
+
+#[test]
+fn wrong_text_is_answered_as_memcached_answers_it() {
+    let daemon = small();
+    let mut wrong = Vec::new();
+    for vector in vectors(include_str!("../vectors/bad_text.txt")) {
+        let mut connection = daemon.connect();
+        connection.send("delete k noreply\r\ndelete n noreply\r\ndelete fresh noreply\r\n");
+        let request = [&vector.request[..], b"mn\r\n"].concat();
+        // The daemon may close before all was sent.
+        let _ = connection.twin().try_send(request);
+        let mut got = if vector.closes {
+            connection.rest()
+        } else {
+            connection.until(b"MN\r\n")
+        };
+        if !vector.closes {
+            got.truncate(got.len() - b"MN\r\n".len());
+        }
+        if got != vector.reply {
+            let shown = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
+            wrong.push(format!(
+                "{}\n  awaited {:?}\n  came    {:?}",
+                vector.shown,
+                shown(&vector.reply),
+                shown(&got)
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of the vectors:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    daemon.assert_serves();
+}
+
+#[test]
+fn a_line_that_never_ends_is_cut_off() {
+    let daemon = small();
+    let peak = daemon.memory_peak();
+    for start in ["", "set ", "mg ", "stats ", "\0"] {
+        let mut connection = daemon.connect();
+        // Far more than any line may have; the daemon may close while it is being sent.
+        let line = start.to_owned() + &"x".repeat(MIB);
+        let _ = connection.try_send(line);
+        let told = String::from_utf8_lossy(&connection.rest()).into_owned();
+        assert!(
+            told.is_empty() || told.starts_with("ERROR") || told.starts_with("CLIENT_ERROR"),
+            "{start:?}: {told:?}"
+        );
+    }
+    assert!(daemon.memory_peak() < peak + 16 * MIB);
+    daemon.assert_serves();
+}
+
+#[test]
+fn a_get_of_more_keys_than_fit_anywhere() {
+    let daemon = small();
+    let peak = daemon.memory_peak();
+    let mut connection = daemon.connect();
+    connection.exchange("set here 0 0 1\r\nx\r\n", "STORED\r\n");
+    let mut writer = connection.twin();
+    let keys = 200_000;
+    let sender = std::thread::spawn(move || {
+        writer.send("get");
+        let some = " here absent".repeat(1000);
+        for _ in 0..keys / 1000 {
+            writer.send(&some);
+        }
+        writer.send("\r\n");
+    });
+    for _ in 0..keys {
+        connection.exchange("", "VALUE here 0 1\r\nx\r\n");
+    }
+    connection.exchange("", "END\r\n");
+    sender.join().expect("all was sent");
+    assert!(
+        daemon.memory_peak() < peak + 16 * MIB,
+        "a line of 2.4 MB was kept"
+    );
+}
+
+/// Requests of all three dialects, and their whole replies. Nothing in them depends on time or on versions.
+fn scripts() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
+    let text = "set a 5 0 3\r\nabc\r\nget a b\r\nappend a 0 0 2\r\nde\r\nset n 0 0 1\r\n7\r\nincr n 5\r\ndelete b\r\n\
+        set q 0 0 1 noreply\r\nz\r\ntouch a 0\r\ngat 0 a q\r\nset a 0 0 2\r\nxyz\r\nbogus\r\nget a\r\n";
+    let text_replies = "STORED\r\nVALUE a 5 3\r\nabc\r\nEND\r\nSTORED\r\nSTORED\r\n12\r\nNOT_FOUND\r\n\
+        TOUCHED\r\nVALUE a 5 5\r\nabcde\r\nVALUE q 0 1\r\nz\r\nEND\r\nCLIENT_ERROR bad data chunk\r\n\
+        CLIENT_ERROR bad command line format\r\nERROR\r\nVALUE a 5 5\r\nabcde\r\nEND\r\n";
+    let meta = "ms m 3 F9 k O1\r\nabc\r\nmg m v f s O2\r\nmg absent v q\r\nmg absent v\r\nms m 2 MA\r\nde\r\n\
+        ma c N0 J5 v\r\nma c v D3\r\nms bQ== 1 b\r\nx\r\nmg bQ== b k v\r\nmd m q\r\nmg m\r\nmn\r\n";
+    let meta_replies = "HD km O1\r\nVA 3 f9 s3 O2\r\nabc\r\nEN\r\nHD\r\nVA 1\r\n5\r\nVA 1\r\n8\r\nHD\r\n\
+        VA 1 kbQ== b\r\nx\r\nEN\r\nMN\r\n";
+    let mut binary = Vec::new();
+    binary.extend(Frame::set(b"a", 7, b"value").opaque(1).bytes());
+    binary.extend(Frame::get(b"absent").opaque(2).bytes());
+    binary.extend(Frame::new(0x0d, b"", b"absent", b"").opaque(3).bytes());
+    binary.extend(Frame::new(0x04, b"", b"a", b"").opaque(4).bytes());
+    binary.extend(Frame::noop().opaque(5).bytes());
+    let mut binary_replies = Vec::new();
+    let mut reply = |opcode: u8, status: u16, opaque: u32, value: &[u8]| {
+        binary_replies.extend([0x81, opcode, 0, 0, 0, 0]);
+        binary_replies.extend(status.to_be_bytes());
+        binary_replies.extend(u32::try_from(value.len()).expect("short").to_be_bytes());
+        binary_replies.extend(opaque.to_be_bytes());
+        binary_replies.extend([0; 8]);
+        binary_replies.extend(value);
+    };
+    reply(0x01, 0, 1, b"");
+    reply(0x00, 1, 2, b"Not found");
+    reply(0x04, 0, 4, b"");
+    reply(0x0a, 0, 5, b"");
+    vec![
+        ("text", text.into(), text_replies.into()),
+        ("meta", meta.into(), meta_replies.into()),
+        ("binary", binary, binary_replies),
+    ]
+}
+
+/// The reply without what differs from one run to the next: the version in the binary protocol's reply to a set.
+fn comparable(dialect: &str, mut reply: Vec<u8>) -> Vec<u8> {
+    if dialect == "binary" && reply.len() >= 24 {
+        reply[16..24].fill(0);
+    }
+    reply
+}
+
+/// Deletes what the scripts store.
+fn forget(connection: &mut Connection) {
+    for key in ["a", "n", "q", "m", "c", "m"] {
+        connection.send(format!("delete {key} noreply\r\n"));
+    }
+    // The key is a byte that base64 stands for; whether it was there doesn't matter.
+    connection.send("md bQ== b\r\n");
+    let _ = connection.line();
+    sync(connection);
+}
+
+/// Waits until the daemon, which has one loop, read what other connections sent before.
+fn sync(connection: &mut Connection) {
+    connection.exchange("mn\r\n", "MN\r\n");
+}
+
+#[test]
+fn frames_split_at_every_byte_are_whole_again() {
+    let daemon = small();
+    let mut other = daemon.connect();
+    for (dialect, script, replies) in scripts() {
+        for split in 0..=script.len() {
+            forget(&mut other);
+            let mut connection = daemon.connect();
+            connection.send(&script[..split]);
+            sync(&mut other);
+            connection.send(&script[split..]);
+            let got = comparable(dialect, connection.exact(replies.len()));
+            let shown = String::from_utf8_lossy(&got);
+            assert!(got == replies, "{dialect} split at {split}: {shown:?}");
+        }
+    }
+}
+
+#[test]
+fn frames_fed_byte_by_byte_are_whole_again() {
+    let daemon = small();
+    let mut other = daemon.connect();
+    for (dialect, script, replies) in scripts() {
+        forget(&mut other);
+        let mut connection = daemon.connect();
+        for byte in &script {
+            connection.send([*byte]);
+            sync(&mut other);
+        }
+        assert!(
+            comparable(dialect, connection.exact(replies.len())) == replies,
+            "{dialect}"
+        );
+    }
+}
+
+#[test]
+fn frames_truncated_at_every_byte_end_the_connection() {
+    let daemon = small();
+    let mut other = daemon.connect();
+    for (dialect, script, replies) in scripts() {
+        for cut in 0..script.len() {
+            forget(&mut other);
+            let mut connection = daemon.connect();
+            connection.send(&script[..cut]);
+            connection.finish();
+            let got = comparable(dialect, connection.rest());
+            let shown = String::from_utf8_lossy(&got);
+            assert!(replies.starts_with(&got), "{dialect} cut at {cut}: {shown:?}");
+        }
+    }
+    daemon.assert_serves();
+}
+
+/// What the binary protocol does with a frame.
+enum Fate {
+    /// It is answered with this status, and the connection goes on.
+    Status(u16),
+    /// It is answered as invalid arguments, and the connection closes, since no one knows where the next frame begins.
+    Invalid,
+    /// The connection closes, perhaps after a reply.
+    Closes,
+}
+
+/// Frames with something wrong about each.
+fn bogus_frames() -> Vec<(&'static str, Frame, Fate)> {
+    let lie = |mut frame: Frame, key: Option<u16>, extras: Option<u8>, body: Option<u32>| {
+        (frame.key_length, frame.extras_length, frame.body_length) = (key, extras, body);
+        frame
+    };
+    let long_key = [b'k'; 251];
+    let set = || Frame::set(b"key", 0, b"value");
+    let get = || Frame::get(b"key");
+    vec![
+        (
+            "unknown opcode",
+            Frame::new(0x7e, b"", b"", b""),
+            Fate::Status(0x81),
+        ),
+        (
+            "unknown opcode with a body",
+            Frame::new(0x7e, b"1234", b"key", b"value"),
+            Fate::Status(0x81),
+        ),
+        ("get without a key", Frame::get(b""), Fate::Invalid),
+        (
+            "get with extras",
+            Frame::new(0x00, b"1234", b"key", b""),
+            Fate::Invalid,
+        ),
+        (
+            "get with a value",
+            Frame::new(0x00, b"", b"key", b"value"),
+            Fate::Invalid,
+        ),
+        (
+            "get of a key that is too long",
+            Frame::get(&long_key),
+            Fate::Invalid,
+        ),
+        (
+            "set of a key that is too long",
+            Frame::set(&long_key, 0, b"v"),
+            Fate::Invalid,
+        ),
+        (
+            "set without extras",
+            Frame::new(0x01, b"", b"key", b"value"),
+            Fate::Invalid,
+        ),
+        (
+            "set with short extras",
+            Frame::new(0x01, b"1234", b"key", b"value"),
+            Fate::Invalid,
+        ),
+        (
+            "incr without extras",
+            Frame::new(0x05, b"", b"key", b""),
+            Fate::Invalid,
+        ),
+        (
+            "touch without extras",
+            Frame::new(0x1c, b"", b"key", b""),
+            Fate::Invalid,
+        ),
+        (
+            "noop with a body",
+            Frame::new(0x0a, b"", b"key", b""),
+            Fate::Invalid,
+        ),
+        (
+            "version with a body",
+            Frame::new(0x0b, b"", b"key", b""),
+            Fate::Invalid,
+        ),
+        (
+            "flush with odd extras",
+            Frame::new(0x08, b"12", b"", b""),
+            Fate::Invalid,
+        ),
+        (
+            "a key longer than the body",
+            lie(get(), Some(200), None, None),
+            Fate::Closes,
+        ),
+        (
+            "extras longer than the body",
+            lie(get(), None, Some(255), None),
+            Fate::Closes,
+        ),
+        (
+            "a body shorter than its key",
+            lie(get(), None, None, Some(1)),
+            Fate::Closes,
+        ),
+        ("a body of nothing", lie(set(), None, None, Some(0)), Fate::Closes),
+        (
+            "everything longer than the body",
+            lie(set(), Some(0xFFFF), Some(0xFF), Some(5)),
+            Fate::Closes,
+        ),
+    ]
+}
+
+#[test]
+fn binary_frames_that_lie_are_answered_or_cut_off() {
+    let daemon = small();
+    for (name, frame, fate) in bogus_frames() {
+        let mut connection = daemon.connect();
+        let _ = connection.try_send([frame.opaque(9).bytes(), Frame::noop().opaque(10).bytes()].concat());
+        match fate {
+            Fate::Status(status) => {
+                let response = Response::read(&mut connection);
+                assert_eq!((response.status, response.opaque), (status, 9), "{name}");
+                assert_eq!(
+                    Response::read(&mut connection).opaque,
+                    10,
+                    "{name}: the next request"
+                );
+            }
+            Fate::Invalid => {
+                let response = Response::read(&mut connection);
+                assert_eq!((response.status, response.opaque), (4, 9), "{name}");
+                assert_eq!(response.value, b"Invalid arguments", "{name}");
+                assert_eq!(connection.rest(), b"", "{name}");
+            }
+            Fate::Closes => {
+                connection.rest();
+            }
+        }
+        daemon.assert_serves();
+    }
+}
+
+#[test]
+fn a_binary_value_that_is_too_large_is_refused_and_swallowed() {
+    let daemon = small();
+    let peak = daemon.memory_peak();
+    let mut connection = daemon.connect();
+    for opcode in [0x01, 0x02, 0x03] {
+        let large = vec![b'x'; 20 * MIB];
+        connection.send(Frame::new(opcode, &[0; 8], b"key", &large).opaque(1).bytes());
+        connection.send(Frame::noop().opaque(2).bytes());
+        assert_eq!(Response::read(&mut connection).status, 3);
+        assert_eq!(Response::read(&mut connection).opaque, 2);
+    }
+    assert!(
+        daemon.memory_peak() < peak + 8 * MIB,
+        "what is refused is not kept"
+    );
+}
+
+#[test]
+fn bodies_that_are_promised_and_never_come() {
+    raise_open_files();
+    let daemon = small();
+    let peak = daemon.memory_peak();
+    let mut open = Vec::new();
+    for number in 0..500 {
+        let mut connection = daemon.connect();
+        match number % 4 {
+            0 => connection.send("set k 0 0 1000000\r\nonly this"),
+            1 => connection.send("ms k 1000000\r\nonly this"),
+            2 => connection.send("set k 0 0 2147483000\r\nonly this"),
+            _ => {
+                let mut frame = Frame::set(b"key", 0, b"only this");
+                frame.body_length = Some(0xFFFF_FFFF);
+                // Some answer at once and close: their business.
+                let _ = connection.try_send(frame.bytes());
+            }
+        }
+        open.push(connection);
+    }
+    sync(&mut daemon.connect());
+    daemon.assert_serves();
+    // Whole uploads still get through between them.
+    let mut connection = daemon.connect();
+    connection.exchange(
+        "set whole 0 0 5\r\nwhole\r\nget whole\r\n",
+        "STORED\r\nVALUE whole 0 5\r\nwhole\r\nEND\r\n",
+    );
+    let grown = daemon.memory_peak() - peak;
+    assert!(grown < 64 * MIB + GROWTH_MAX, "{} MiB", grown / MIB);
+}
+
+#[test]
+fn pipelines_that_never_read_their_replies() {
+    let daemon = small();
+    let mut setter = daemon.connect();
+    let value = "v".repeat(100_000);
+    setter.exchange(
+        format!("set big 0 0 100000\r\n{value}\r\nset tiny 0 0 1\r\nt\r\n"),
+        "STORED\r\nSTORED\r\n",
+    );
+    let peak = daemon.memory_peak();
+    for request in ["get big\r\n", "get tiny\r\n", "bogus\r\n"] {
+        let some = request.repeat(100_000);
+        let mut mute = Vec::new();
+        for _ in 0..4 {
+            let mut connection = daemon.connect();
+            // It takes what the sockets and the daemon's bounds hold, then nothing more.
+            let mut sent = 0;
+            while sent % some.len() == 0 {
+                sent += connection.send_until_blocked(some.as_bytes(), Duration::from_millis(200));
+                assert!(sent < 500 * MIB, "so many replies fit nowhere");
+            }
+            mute.push((connection, sent));
+            daemon.assert_serves();
+        }
+        let grown = daemon.memory_peak() - peak;
+        assert!(grown < GROWTH_MAX, "{request:?}: {} MiB", grown / MIB);
+        // Whoever begins to read gets every reply that was asked for, whole and in order; of the big ones that were
+        // tens of gigabytes.
+        let reply = if request.starts_with("get tiny") {
+            "VALUE tiny 0 1\r\nt\r\nEND\r\n"
+        } else {
+            "ERROR\r\n"
+        };
+        if request != "get big\r\n" {
+            let (mut connection, sent) = mute.swap_remove(0);
+            connection.finish();
+            let replies = connection.rest();
+            // What was cut off in the middle is no request.
+            assert_eq!(replies.len(), sent / request.len() * reply.len(), "{request:?}");
+            assert!(
+                replies.chunks(reply.len()).all(|one| one == reply.as_bytes()),
+                "{request:?}: a torn reply"
+            );
+        }
+    }
+    daemon.assert_serves();
+}
+
+#[test]
+fn ten_thousand_connections_of_one_byte_each() {
+    let limit = raise_open_files();
+    let count = 10_000.min(limit.saturating_sub(500));
+    assert!(
+        count >= 500,
+        "the limit of open files is too low to test anything: {limit}"
+    );
+    let daemon = small();
+    daemon.assert_serves();
+    let before = daemon.memory();
+    let mut connections = Vec::with_capacity(count);
+    for number in 0..count {
+        let mut connection = daemon.connect();
+        // The first byte of a text command, a meta command, a binary frame, and of nothing.
+        connection.send([b"gm\x80\xff"[number % 4]]);
+        connections.push(connection);
+    }
+    sync(&mut daemon.connect());
+    let grown = daemon.memory_peak().saturating_sub(before);
+    assert!(grown <= count * 4096, "{} bytes a connection", grown / count);
+    daemon.assert_serves();
+
+    for (number, connection) in connections.iter_mut().enumerate() {
+        match number % 4 {
+            0 => connection.send("et absent\r\n"),
+            1 => connection.send("n\r\n"),
+            2 => connection.send(&Frame::noop().bytes()[1..]),
+            _ => connection.send("\r\n"),
+        }
+    }
+    for (number, connection) in connections.iter_mut().enumerate() {
+        match number % 4 {
+            0 => connection.exchange("", "END\r\n"),
+            1 => connection.exchange("", "MN\r\n"),
+            2 => assert_eq!(Response::read(connection).status, 0),
+            _ => connection.exchange("", "ERROR\r\n"),
+        }
+    }
+}
+
+/// Text that is nearly right: words of the protocol in any order.
+fn nearly_text(random: &mut Random) -> Vec<u8> {
+    const WORDS: &[&str] = &[
+        "get",
+        "gets",
+        "gat",
+        "set",
+        "add",
+        "replace",
+        "append",
+        "prepend",
+        "cas",
+        "incr",
+        "decr",
+        "delete",
+        "touch",
+        "flush_all",
+        "verbosity",
+        "version",
+        "stats",
+        "items",
+        "mg",
+        "ms",
+        "md",
+        "ma",
+        "me",
+        "mn",
+        "k",
+        "key",
+        "0",
+        "1",
+        "-1",
+        "5",
+        "100",
+        "1000",
+        "4294967296",
+        "18446744073709551615",
+        "99999999999999999999",
+        "noreply",
+        "v",
+        "f",
+        "t",
+        "T0",
+        "T-1",
+        "N5",
+        "R30",
+        "I",
+        "q",
+        "k",
+        "b",
+        "Oabc",
+        "C1",
+        "E9",
+        "MA",
+        "MI",
+        "D7",
+        "S2",
+        "Zm9v",
+        "\x01",
+        "\0",
+        "\u{e9}",
+        "",
+    ];
+    let mut out = Vec::new();
+    for _ in 0..random.below(12) {
+        out.extend(random.pick(WORDS).as_bytes());
+        out.extend(random.pick(&[" ", " ", " ", " ", "  ", "\t", ""]).as_bytes());
+    }
+    out.extend(
+        random
+            .pick(&[
+                "\r\n",
+                "\r\n",
+                "\r\n",
+                "\n",
+                "\r",
+                "\r\nabcde\r\n",
+                "\r\n1\r\n",
+                "",
+            ])
+            .as_bytes(),
+    );
+    out
+}
+
+/// A frame that is nearly right: any opcode, and now and then a wrong length.
+fn nearly_binary(random: &mut Random) -> Vec<u8> {
+    let (extras, key, value) = (random.below(24), random.below(12), random.below(40));
+    let opcode = u8::try_from(random.below(0x24)).expect("it is small");
+    let mut frame = Frame::new(
+        opcode,
+        &random.bytes(extras),
+        &random.bytes(key),
+        &random.bytes(value),
+    );
+    match random.below(12) {
+        0 => frame.key_length = Some(u16::try_from(random.below(0x1_0000)).expect("16 bits")),
+        1 => frame.extras_length = Some(u8::try_from(random.below(0x100)).expect("8 bits")),
+        2 => frame.body_length = Some(u32::try_from(random.below(200)).expect("32 bits")),
+        3 => frame.body_length = Some(u32::try_from(random.below(1 << 32)).expect("32 bits")),
+        4 => frame.data_type = 1,
+        _ => {}
+    }
+    frame.bytes()
+}
+
+/// Sends garbage on many connections while another thread of ours reads and drops whatever comes back.
+fn bombard(daemon: &Daemon, mut make: impl FnMut(&mut Random) -> Vec<u8>) {
+    let peak = daemon.memory_peak();
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let mut connection = daemon.connect();
+        let mut writer = connection.twin();
+        let garbage: Vec<u8> = (0..200).flat_map(|_| make(&mut random)).collect();
+        let sender = std::thread::spawn(move || {
+            // It may be cut off at any byte: that is the daemon's right.
+            let _ = writer.try_send(garbage);
+            writer.finish();
+        });
+        connection.rest();
+        sender.join().expect("it does not panic");
+    }
+    daemon.assert_serves();
+    let grown = daemon.memory_peak() - peak;
+    assert!(grown < 64 * MIB + GROWTH_MAX, "{} MiB", grown / MIB);
+}
+
+#[test]
+fn random_bytes() {
+    bombard(&small(), |random| {
+        let count = random.below(300);
+        random.bytes(count)
+    });
+}
+
+#[test]
+fn text_that_is_nearly_right() {
+    bombard(&small(), nearly_text);
+}
+
+#[test]
+fn binary_frames_that_are_nearly_right() {
+    bombard(&small(), nearly_binary);
+}
+
+#[test]
+fn dialects_mixed_on_one_connection() {
+    bombard(&small(), |random| {
+        if random.below(2) == 0 {
+            nearly_text(random)
+        } else {
+            nearly_binary(random)
+        }
+    });
+}

@@ -1,0 +1,131 @@
+//! A store holds no more than it was given, however much is put into it: index, headers, values and uploads together.
+
+use hikyaku_tests::{Connection, Daemon, MIB, Random};
+
+const CAPACITY: usize = 64 * MIB;
+
+/// What the process may hold in all: the store's capacity, a tenth, and 64 MiB for everything else.
+const MEMORY_MAX: usize = CAPACITY + CAPACITY / 10 + 64 * MIB;
+
+fn store() -> Daemon {
+    Daemon::start(&[
+        "--memcached",
+        "127.0.0.1:0",
+        "--store",
+        "default=memory:?capacity=64MiB",
+        "--workers",
+        "2",
+    ])
+}
+
+/// Puts so many items with values of such sizes, without waiting for each.
+fn fill(connection: &mut Connection, items: usize, sizes: &[usize], expiries: &[u32]) {
+    let mut random = Random::new(1);
+    let values = random.bytes(sizes.iter().copied().max().expect("sizes"));
+    let mut batch = Vec::new();
+    for number in 0..items {
+        let (size, expiry) = (*random.pick(sizes), *random.pick(expiries));
+        batch.extend(format!("set key:{number} 0 {expiry} {size} noreply\r\n").into_bytes());
+        batch.extend(&values[..size]);
+        batch.extend(b"\r\n");
+        if batch.len() > MIB {
+            connection.send(&batch);
+            batch.clear();
+        }
+    }
+    connection.send(&batch);
+    connection.exchange("mn\r\n", "MN\r\n");
+}
+
+/// Looks at the memory, at the counters, and that the store still stores.
+fn assert_bounded(daemon: &Daemon) {
+    let peak = daemon.memory_peak();
+    assert!(
+        peak <= MEMORY_MAX,
+        "{} MiB, more than {} MiB",
+        peak / MIB,
+        MEMORY_MAX / MIB
+    );
+    let mut connection = daemon.connect();
+    let statistics = connection.statistics("");
+    let number = |name: &str| statistics[name].parse::<usize>().expect("a number");
+    assert_eq!(number("limit_maxbytes"), CAPACITY);
+    assert!(number("bytes") <= CAPACITY, "{} bytes", number("bytes"));
+    assert!(number("evictions") > 0, "{statistics:#?}");
+    assert!(number("curr_items") > 0, "{statistics:#?}");
+    connection.exchange(
+        "set last 0 0 4\r\nlast\r\nget last\r\n",
+        "STORED\r\nVALUE last 0 4\r\nlast\r\nEND\r\n",
+    );
+}
+
+#[test]
+fn small_items_five_times_over() {
+    let daemon = store();
+    fill(&mut daemon.connect(), 1_000_000, &[10, 100, 300], &[0]);
+    assert_bounded(&daemon);
+}
+
+#[test]
+fn items_of_all_sizes_and_expiries() {
+    let daemon = store();
+    fill(
+        &mut daemon.connect(),
+        20_000,
+        &[1, 500, 5_000, 40_000, 100_000],
+        &[0, 60, 3600, 100_000],
+    );
+    assert_bounded(&daemon);
+}
+
+#[test]
+fn large_items_only() {
+    let daemon = store();
+    fill(&mut daemon.connect(), 600, &[1_000_000, 900_000, 500_000], &[0]);
+    assert_bounded(&daemon);
+}
+
+#[test]
+fn first_small_items_then_large_ones_then_small_ones() {
+    let daemon = store();
+    let mut connection = daemon.connect();
+    fill(&mut connection, 500_000, &[200], &[0]);
+    fill(&mut connection, 300, &[1_000_000], &[0]);
+    fill(&mut connection, 500_000, &[200], &[0]);
+    assert_bounded(&daemon);
+}
+
+#[test]
+fn many_uploads_at_once() {
+    let daemon = store();
+    let half = vec![b'x'; 500_000];
+    let mut open: Vec<Connection> = Vec::new();
+    for number in 0..300 {
+        let mut connection = daemon.connect();
+        connection.send(format!("set upload:{number} 0 0 1000000\r\n"));
+        connection.send(&half);
+        open.push(connection);
+    }
+    // 300 MB are promised and half of that is sent. Each is stored in the end, or refused for want of memory.
+    let mut stored = 0;
+    for connection in &mut open {
+        connection.send(&half);
+        connection.send("\r\n");
+        match connection.line().as_str() {
+            "STORED" => stored += 1,
+            refused => assert!(
+                refused.to_lowercase().starts_with("server_error out of memory"),
+                "{refused}"
+            ),
+        }
+    }
+    assert!(stored > 0);
+    let peak = daemon.memory_peak();
+    assert!(
+        peak <= MEMORY_MAX,
+        "{} MiB, more than {} MiB",
+        peak / MIB,
+        MEMORY_MAX / MIB
+    );
+    daemon.assert_serves();
+}
