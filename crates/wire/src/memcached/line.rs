@@ -72,10 +72,10 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// Cuts at the first space, which stays with the rest.
+/// Cuts a short word off at the first space, which stays with the rest.
 #[inline]
 pub(crate) fn cut(text: &[u8]) -> (&[u8], &[u8]) {
-    // Numbers and flags are short: look at a few bytes before the call of a vectorised search pays.
+    // Verbs, numbers and flags are short: a loop is through before the call of a vectorised search has begun.
     let near = text.len().min(8);
     for (at, byte) in text[..near].iter().enumerate() {
         if *byte == b' ' {
@@ -85,6 +85,28 @@ pub(crate) fn cut(text: &[u8]) -> (&[u8], &[u8]) {
     match memchr(b' ', &text[near..]) {
         Some(at) => text.split_at(near + at),
         None => (text, &[]),
+    }
+}
+
+/// Cuts a key off at the first space, which stays with the rest; spaces before the key are dropped.
+#[inline]
+pub(crate) fn cut_key(mut text: &[u8]) -> (&[u8], &[u8]) {
+    while let [b' ', rest @ ..] = text {
+        text = rest;
+    }
+    match memchr(b' ', text) {
+        Some(at) => text.split_at(at),
+        None => (text, &[]),
+    }
+}
+
+/// How long the line end is that stands here.
+#[inline]
+pub(crate) fn line_end(text: &[u8]) -> Option<usize> {
+    match text {
+        [b'\r', b'\n', ..] => Some(2),
+        [b'\n', ..] => Some(1),
+        _ => None,
     }
 }
 

@@ -77,6 +77,31 @@ pub(crate) fn length(word: &[u8], max: u64) -> Option<u64> {
     length.filter(|length| *length <= max)
 }
 
+/// A space and a number of up to nine digits at the head of `text`, and what follows.
+#[inline]
+pub(crate) fn field(text: &[u8]) -> Option<(u64, &[u8])> {
+    let [b' ', first, rest @ ..] = text else {
+        return None;
+    };
+    let mut rest = rest;
+    let mut sum = u64::from(first.wrapping_sub(b'0'));
+    if sum > 9 {
+        return None;
+    }
+    while let [byte, after @ ..] = rest {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        sum = sum * 10 + u64::from(digit);
+        rest = after;
+        if text.len() - rest.len() > 10 {
+            return None;
+        }
+    }
+    Some((sum, rest))
+}
+
 /// C's `isspace`.
 #[inline]
 fn is_space(byte: u8) -> bool {

@@ -3,6 +3,7 @@
 use crate::memcached::KEY_LENGTH_MAX;
 use crate::memcached::base64;
 use crate::memcached::line::Words;
+use crate::memcached::number;
 
 /// The longest opaque token, its letter included.
 pub const OPAQUE_LENGTH_MAX: usize = 32;
@@ -45,10 +46,21 @@ pub struct Letters(u64);
 
 impl Letters {
     #[inline]
-    fn bit(letter: u8) -> u64 {
+    const fn bit(letter: u8) -> u64 {
         // All flags lie between `A` and `z`: 58 letters.
-        1u64.checked_shl(u32::from(letter.wrapping_sub(b'A')))
-            .unwrap_or(0)
+        let at = letter.wrapping_sub(b'A');
+        if at < 64 { 1 << at } else { 0 }
+    }
+
+    /// The set of these letters.
+    pub(super) const fn of(letters: &[u8]) -> Self {
+        let mut bits = 0;
+        let mut at = 0;
+        while at < letters.len() {
+            bits |= Self::bit(letters[at]);
+            at += 1;
+        }
+        Letters(bits)
     }
 
     /// Whether the letter is in the set.
@@ -57,12 +69,18 @@ impl Letters {
         self.0 & Self::bit(letter) != 0
     }
 
-    /// Puts a letter in; false if it was there.
+    /// How many they are.
+    #[inline]
+    pub(super) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Puts a letter in; false if it was there, or can be in no set.
     #[inline]
     pub(super) fn insert(&mut self, letter: u8) -> bool {
-        let new = !self.has(letter);
+        let before = self.0;
         self.0 |= Self::bit(letter);
-        new
+        self.0 != before
     }
 }
 
@@ -78,8 +96,8 @@ impl Default for KeyBuffer {
 
 /// A meta command.
 ///
-/// Flags that take a number are read already: they are zero where absent (the delta is one), and [`Meta::has`] tells
-/// the difference. Expiry times are as sent: negative is expired at once.
+/// Times are as sent: negative is expired at once. What takes a number was found readable by the parser and is read
+/// again when it's asked for, so that a command costs no more to hand over than what most commands say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta<'a> {
     /// Which command.
@@ -92,22 +110,6 @@ pub struct Meta<'a> {
     pub key_sent: &'a [u8],
     /// Bytes of the value of `ms`, without the line end after it.
     pub length: u64,
-    /// `T`: the new expiry.
-    pub exptime: i64,
-    /// `N`: the expiry of an item that is made because none is there.
-    pub vivify: i64,
-    /// `R`: who finds less time left than this wins the right to recache.
-    pub recache: i64,
-    /// `F`: the client's flags.
-    pub client_flags: u32,
-    /// `C`: the cas that the item must have.
-    pub cas: u64,
-    /// `E`: the cas that the item shall get.
-    pub cas_new: u64,
-    /// `J`: the value of a number that is made because none is there.
-    pub initial: u64,
-    /// `D`: by how much.
-    pub delta: u64,
     pub(super) letters: Letters,
     pub(super) flags: Flags<'a>,
 }
@@ -122,14 +124,6 @@ impl<'a> Meta<'a> {
             decrement: false,
             key_sent: key,
             length: 0,
-            exptime: 0,
-            vivify: 0,
-            recache: 0,
-            client_flags: 0,
-            cas: 0,
-            cas_new: 0,
-            initial: 0,
-            delta: 1,
             letters: Letters::default(),
             flags,
         }
@@ -197,13 +191,72 @@ impl<'a> Meta<'a> {
     }
 
     /// `O`: the token to be returned, its letter included.
+    #[inline]
     pub fn opaque(&self) -> Option<&'a [u8]> {
-        if !self.has(b'O') {
-            return None;
-        }
+        if self.has(b'O') { self.token(b'O') } else { None }
+    }
+
+    /// `T`: the new expiry.
+    #[inline]
+    pub fn exptime(&self) -> Option<i64> {
+        if self.has(b'T') { self.time(b'T') } else { None }
+    }
+
+    /// `N`: the expiry of an item that is made because none is there.
+    #[inline]
+    pub fn vivify(&self) -> Option<i64> {
+        if self.has(b'N') { self.time(b'N') } else { None }
+    }
+
+    /// `R`: who finds less time left than this wins the right to recache.
+    #[inline]
+    pub fn recache(&self) -> Option<i64> {
+        if self.has(b'R') { self.time(b'R') } else { None }
+    }
+
+    /// `C`: the cas that the item must have.
+    #[inline]
+    pub fn cas(&self) -> Option<u64> {
+        if self.has(b'C') { self.number(b'C') } else { None }
+    }
+
+    /// `E`: the cas that the item shall get.
+    #[inline]
+    pub fn cas_new(&self) -> Option<u64> {
+        if self.has(b'E') { self.number(b'E') } else { None }
+    }
+
+    /// `F`: the client's flags, 0 if absent.
+    #[inline]
+    pub fn client_flags(&self) -> u32 {
+        let flags = if self.has(b'F') { self.number(b'F') } else { None };
+        // The parser let no more than 32 bits pass.
+        flags.unwrap_or(0) as u32
+    }
+
+    /// `J`: the value of a number that is made because none is there, 0 if absent.
+    pub fn initial(&self) -> u64 {
+        self.number(b'J').unwrap_or(0)
+    }
+
+    /// `D`: by how much, 1 if absent.
+    pub fn delta(&self) -> u64 {
+        self.number(b'D').unwrap_or(1)
+    }
+
+    #[inline(never)]
+    fn token(&self, letter: u8) -> Option<&'a [u8]> {
         self.flags()
-            .find(|flag| flag.letter == b'O')
+            .find(|flag| flag.letter == letter)
             .map(|flag| flag.token)
+    }
+
+    fn time(&self, letter: u8) -> Option<i64> {
+        number::signed_32(&self.token(letter)?[1..]).map(i64::from)
+    }
+
+    fn number(&self, letter: u8) -> Option<u64> {
+        number::unsigned_64(&self.token(letter)?[1..])
     }
 }
 

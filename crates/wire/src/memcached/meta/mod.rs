@@ -18,8 +18,10 @@
 
 mod command;
 mod parse;
+mod plain;
 mod reply;
 
 pub use command::{Flag, Flags, KeyBuffer, Letters, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
 pub(super) use parse::parse;
+pub(super) use plain::parse_plain;
 pub use reply::{Debug, MN, Status, debug, end, key, letter, number, seconds, status, token, value};

@@ -8,7 +8,7 @@
 //! Deliberate differences: an opaque token that is too long is refused before the command has an effect, and `me`
 //! decodes its key whenever its first flag is `b`, as the protocol's description says.
 
-use super::command::{Flags, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
+use super::command::{Flag, Flags, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
 use crate::memcached::base64;
 use crate::memcached::line::Words;
 use crate::memcached::text::{Cause, Error};
@@ -17,22 +17,31 @@ use crate::memcached::{KEY_LENGTH_MAX, number};
 /// So many words may a command have, its verb included.
 const WORDS_OF_COMMAND_MAX: usize = 20;
 
-/// Reads what follows the verb.
-pub(in crate::memcached) fn parse(verb: MetaVerb, rest: &[u8], length_max: u64) -> Result<Meta<'_>, Error> {
-    let mut words = Words::after(rest, 1);
-    let key = words.next().ok_or(Error::new(Cause::Format))?;
-    let length = if verb == MetaVerb::Set {
-        words
+/// Reads what follows the verb: the key and the rest of the line.
+#[inline]
+pub(in crate::memcached) fn parse<'a>(
+    verb: MetaVerb,
+    key: &'a [u8],
+    rest: &'a [u8],
+    length_max: u64,
+) -> Result<Meta<'a>, Error> {
+    let mut meta = Meta::bare(
+        verb,
+        key,
+        Flags {
+            words: Words::after(rest, 2),
+        },
+    );
+    if verb == MetaVerb::Set {
+        let length = meta
+            .flags
+            .words
             .next()
-            .and_then(|word| number::length(word, length_max))
-            .ok_or(Error::new(Cause::Format))?
-    } else {
-        0
-    };
-    flags(Meta {
-        length,
-        ..Meta::bare(verb, key, Flags { words })
-    })
+            .and_then(|word| number::length(word, length_max));
+        meta.length = length.ok_or(Error::new(Cause::Format))?;
+    }
+    flags(&mut meta)?;
+    Ok(meta)
 }
 
 /// What memcached's tokenizer lets pass as the first byte of a flag.
@@ -42,7 +51,7 @@ fn begins_flag(letter: u8) -> bool {
 }
 
 /// Reads the flags.
-fn flags(mut meta: Meta<'_>) -> Result<Meta<'_>, Error> {
+fn flags(meta: &mut Meta<'_>) -> Result<(), Error> {
     let mut count = if meta.verb == MetaVerb::Set { 3 } else { 2 };
     let mut stopped = None;
     let mut mistake = None;
@@ -60,23 +69,23 @@ fn flags(mut meta: Meta<'_>) -> Result<Meta<'_>, Error> {
             stopped = Some(Cause::FlagDuplicate);
             continue;
         }
-        match read(&mut meta, flag.letter, flag.argument()) {
+        match read(meta.key_sent, flag) {
             Read::Known => {}
             Read::Unknown => stopped = Some(Cause::FlagInvalid),
             Read::Mistake(cause) => mistake = cause.or(mistake).or(Some(Cause::Format)),
         }
     }
     if meta.key_sent.len() > KEY_LENGTH_MAX {
-        return Err(wrong_flags(&meta, Cause::Format));
+        return Err(wrong_flags(meta, Cause::Format));
     }
     if meta.verb == MetaVerb::Debug {
         return debug(meta);
     }
     if count > WORDS_OF_COMMAND_MAX {
-        return Err(wrong_flags(&meta, Cause::FlagsTooMany));
+        return Err(wrong_flags(meta, Cause::FlagsTooMany));
     }
     match stopped.or(mistake) {
-        Some(cause) => Err(wrong_flags(&meta, cause)),
+        Some(cause) => Err(wrong_flags(meta, cause)),
         None => finish(meta),
     }
 }
@@ -111,51 +120,24 @@ enum Read {
     Mistake(Option<Cause>),
 }
 
-#[inline]
-fn read(meta: &mut Meta<'_>, letter: u8, argument: &[u8]) -> Read {
-    match letter {
-        b'v' | b't' | b'f' | b'c' | b'k' | b's' | b'q' | b'h' | b'l' | b'u' | b'x' | b'I' | b'O' | b'P'
-        | b'L' | b'M' => Read::Known,
-        b'T' => signed(argument, &mut meta.exptime),
-        b'N' => signed(argument, &mut meta.vivify),
-        b'R' => signed(argument, &mut meta.recache),
-        b'C' => unsigned(argument, &mut meta.cas, Cause::FlagToken),
-        b'E' => unsigned(argument, &mut meta.cas_new, Cause::FlagToken),
-        b'J' => unsigned(argument, &mut meta.initial, Cause::FlagInitial),
-        b'D' => unsigned(argument, &mut meta.delta, Cause::FlagDelta),
-        b'F' => match number::unsigned_32(argument).filter(|_| !argument.is_empty()) {
-            Some(flags) => {
-                meta.client_flags = flags;
-                Read::Known
-            }
-            // memcached forgets to name this error: an earlier one stands.
-            None => Read::Mistake(None),
-        },
-        b'b' => match decodes(meta.key_sent) {
-            true => Read::Known,
-            false => Read::Mistake(Some(Cause::KeyEncoding)),
-        },
+fn read(key: &[u8], flag: Flag<'_>) -> Read {
+    let argument = flag.argument();
+    let checked = |readable: bool, cause| match readable && !argument.is_empty() {
+        true => Read::Known,
+        false => Read::Mistake(cause),
+    };
+    match flag.letter {
+        b'v' | b't' | b'f' | b'c' | b'k' | b's' | b'q' | b'h' | b'l' | b'u' | b'x' => Read::Known,
+        b'I' | b'O' | b'P' | b'L' | b'M' => Read::Known,
+        b'T' | b'N' | b'R' => checked(number::signed_32(argument).is_some(), Some(Cause::FlagToken)),
+        b'C' | b'E' => checked(number::unsigned_64(argument).is_some(), Some(Cause::FlagToken)),
+        b'J' => checked(number::unsigned_64(argument).is_some(), Some(Cause::FlagInitial)),
+        b'D' => checked(number::unsigned_64(argument).is_some(), Some(Cause::FlagDelta)),
+        // memcached forgets to name this error: an earlier one stands.
+        b'F' => checked(number::unsigned_32(argument).is_some(), None),
+        b'b' if decodes(key) => Read::Known,
+        b'b' => Read::Mistake(Some(Cause::KeyEncoding)),
         _ => Read::Unknown,
-    }
-}
-
-fn signed(argument: &[u8], field: &mut i64) -> Read {
-    match number::signed_32(argument).filter(|_| !argument.is_empty()) {
-        Some(number) => {
-            *field = i64::from(number);
-            Read::Known
-        }
-        None => Read::Mistake(Some(Cause::FlagToken)),
-    }
-}
-
-fn unsigned(argument: &[u8], field: &mut u64, cause: Cause) -> Read {
-    match number::unsigned_64(argument).filter(|_| !argument.is_empty()) {
-        Some(number) => {
-            *field = number;
-            Read::Known
-        }
-        None => Read::Mistake(Some(cause)),
     }
 }
 
@@ -165,7 +147,7 @@ fn decodes(key: &[u8]) -> bool {
 
 /// What the command itself looks at: its mode and its opaque token.
 #[inline]
-fn finish(mut meta: Meta<'_>) -> Result<Meta<'_>, Error> {
+fn finish(meta: &mut Meta<'_>) -> Result<(), Error> {
     if meta.has(b'M') {
         // The first character after the letter counts, and the line's end is none.
         let mode = meta
@@ -175,19 +157,19 @@ fn finish(mut meta: Meta<'_>) -> Result<Meta<'_>, Error> {
         match meta.verb {
             MetaVerb::Set => match store_mode(mode) {
                 Some(mode) => meta.mode = mode,
-                None => return Err(refused(&meta, Cause::ModeStore)),
+                None => return Err(refused(meta, Cause::ModeStore)),
             },
             MetaVerb::Arithmetic => match decrement(mode) {
                 Some(decrement) => meta.decrement = decrement,
-                None => return Err(refused(&meta, Cause::ModeArithmetic)),
+                None => return Err(refused(meta, Cause::ModeArithmetic)),
             },
             _ => {}
         }
     }
     if meta.opaque().is_some_and(|token| token.len() > OPAQUE_LENGTH_MAX) {
-        return Err(refused(&meta, Cause::OpaqueTooLong));
+        return Err(refused(meta, Cause::OpaqueTooLong));
     }
-    Ok(meta)
+    Ok(())
 }
 
 fn store_mode(letter: Option<u8>) -> Option<Mode> {
@@ -210,12 +192,12 @@ fn decrement(letter: Option<u8>) -> Option<bool> {
 }
 
 /// `me` takes no notice of its flags but for a leading `b`.
-fn debug(mut meta: Meta<'_>) -> Result<Meta<'_>, Error> {
+fn debug(meta: &mut Meta<'_>) -> Result<(), Error> {
     if meta.flags().next().is_some_and(|flag| flag.token == b"b") {
         if !decodes(meta.key_sent) {
             return Err(Error::new(Cause::Format));
         }
         meta.letters.insert(b'b');
     }
-    Ok(meta)
+    Ok(())
 }

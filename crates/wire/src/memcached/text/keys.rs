@@ -1,11 +1,11 @@
 //! The keys of a reading command, and lines of them that are longer than any buffer.
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::{Cause, Error, KeyRun};
 use crate::Parsed;
 use crate::memcached::KEY_LENGTH_MAX;
-use crate::memcached::line::{cut, trim};
+use crate::memcached::line::{cut_key, trim};
 
 /// The keys of a reading command, one after the other.
 ///
@@ -28,14 +28,18 @@ impl<'a> Keys<'a> {
 
     /// The keys in a part of a line, or an error if one is too long.
     pub(crate) fn measured(text: &'a [u8]) -> Result<Self, Error> {
+        // A key is too long where a window of its largest size and one has no space: from the last space of one window
+        // it's a jump over several keys to the next.
+        let mut unseen = text;
+        while let Some(window) = unseen.get(..=KEY_LENGTH_MAX) {
+            let space = memrchr(b' ', window).ok_or(Error::new(Cause::Format))?;
+            unseen = &unseen[space + 1..];
+        }
         let mut keys = Keys {
             first: &[],
             rest: text,
         };
         keys.advance();
-        if text.len() > KEY_LENGTH_MAX && { keys }.any(|key| key.len() > KEY_LENGTH_MAX) {
-            return Err(Error::new(Cause::Format));
-        }
         Ok(keys)
     }
 
@@ -57,10 +61,7 @@ impl<'a> Keys<'a> {
 
     #[inline]
     fn advance(&mut self) {
-        while let [b' ', rest @ ..] = self.rest {
-            self.rest = rest;
-        }
-        let (first, mut rest) = cut(self.rest);
+        let (first, mut rest) = cut_key(self.rest);
         while let [b' ', after @ ..] = rest {
             rest = after;
         }

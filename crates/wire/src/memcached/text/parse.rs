@@ -9,7 +9,7 @@ use super::command::{
 use super::keys::parse_open;
 use super::{Cause, Error, Keys, LENGTH_MAX, LINE_LENGTH_MAX, Words};
 use crate::Parsed;
-use crate::memcached::line::{cut, trim};
+use crate::memcached::line::{cut, cut_key, line_end, trim};
 use crate::memcached::meta::{self, MetaVerb};
 use crate::memcached::{KEY_LENGTH_MAX, VALUE_LENGTH_MAX, number};
 
@@ -28,24 +28,74 @@ pub fn parse(input: &[u8]) -> Parsed<Result<Command<'_>, Error>> {
 /// more than [`VALUE_LENGTH_MAX`](crate::memcached::VALUE_LENGTH_MAX).
 #[inline]
 pub fn parse_within(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>, Error>> {
-    if let Some(rest) = input.strip_prefix(b"get ") {
+    if let Some(rest) = input.strip_prefix(b"get ")
+        && let Some(at) = memchr2(b' ', b'\n', rest)
+        && rest[at] == b'\n'
+    {
         // The one command that must cost next to nothing: one search finds that there is one key, and its end.
-        if let Some(at) = memchr2(b' ', b'\n', rest)
-            && rest[at] == b'\n'
-        {
-            let key = trim(&rest[..at]);
-            if !key.is_empty() && key.len() <= KEY_LENGTH_MAX {
-                let get = Get {
-                    verb: GetVerb::Get,
-                    exptime: 0,
-                    keys: Keys::one(key),
-                    complete: true,
-                };
-                return Parsed::Done(Ok(Command::Get(get)), at + 5);
-            }
+        let key = trim(&rest[..at]);
+        if !key.is_empty() && key.len() <= KEY_LENGTH_MAX {
+            let get = Get {
+                verb: GetVerb::Get,
+                exptime: 0,
+                keys: Keys::one(key),
+                complete: true,
+            };
+            return Parsed::Done(Ok(Command::Get(get)), at + 5);
         }
     }
-    parse_line(input, length_max.min(VALUE_LENGTH_MAX))
+    parse_keyed(input, length_max.min(VALUE_LENGTH_MAX))
+}
+
+/// The other commands of which there are many; whatever is unusual about a line is left to [`parse_line`].
+#[inline(never)]
+fn parse_keyed(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>, Error>> {
+    match input {
+        [b'm', letter @ (b'g' | b's' | b'd' | b'a'), b' ', text @ ..] => {
+            let verb = match letter {
+                b'g' => MetaVerb::Get,
+                b's' => MetaVerb::Set,
+                b'd' => MetaVerb::Delete,
+                _ => MetaVerb::Arithmetic,
+            };
+            if let Some((meta, used)) = meta::parse_plain(verb, text, length_max) {
+                return Parsed::Done(Ok(Command::Meta(meta)), 3 + used);
+            }
+        }
+        [b's', b'e', b't', b' ', text @ ..] => {
+            if let Some((store, used)) = plain_set(text, length_max) {
+                return Parsed::Done(Ok(Command::Store(store)), 4 + used);
+            }
+        }
+        _ => {}
+    }
+    parse_line(input, length_max)
+}
+
+/// A `set` of which nothing is unusual, from its key on, and how many bytes that is with the line's end.
+#[inline]
+fn plain_set(text: &[u8], length_max: u64) -> Option<(Store<'_>, usize)> {
+    let at = memchr2(b' ', b'\n', text)?;
+    let (key, rest) = text.split_at(at);
+    let (flags, rest) = number::field(rest)?;
+    let (exptime, rest) = number::field(rest)?;
+    let (length, rest) = number::field(rest)?;
+    let end = line_end(rest)?;
+    if key.is_empty() || key.len() > KEY_LENGTH_MAX || length > length_max {
+        return None;
+    }
+    // Nine digits fit both.
+    let (flags, exptime) = (flags as u32, exptime as i64);
+    let store = Store {
+        verb: StoreVerb::Set,
+        key,
+        flags,
+        exptime,
+        length,
+        cas: 0,
+        noreply: false,
+    };
+    Some((store, text.len() - rest.len() + end))
 }
 
 #[inline(never)]
@@ -61,27 +111,24 @@ fn parse_line(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>, Error
 /// A command from a line without its end.
 fn command(line: &[u8], length_max: u64) -> Result<Command<'_>, Error> {
     // A line that begins with a space has an empty verb, as in memcached.
-    let (verb, rest) = match memchr(b' ', line) {
-        Some(at) => line.split_at(at),
-        None => (line, [].as_slice()),
-    };
+    let (verb, rest) = cut(line);
     match verb {
         b"get" => get(GetVerb::Get, rest),
-        b"set" => store(StoreVerb::Set, rest, length_max),
-        b"mg" => meta::parse(MetaVerb::Get, rest, length_max).map(Command::Meta),
-        b"ms" => meta::parse(MetaVerb::Set, rest, length_max).map(Command::Meta),
-        b"md" => meta::parse(MetaVerb::Delete, rest, length_max).map(Command::Meta),
-        b"ma" => meta::parse(MetaVerb::Arithmetic, rest, length_max).map(Command::Meta),
-        b"me" => meta::parse(MetaVerb::Debug, rest, length_max).map(Command::Meta),
+        b"set" => keyed_store(StoreVerb::Set, rest, length_max),
+        b"mg" => keyed_meta(MetaVerb::Get, rest, length_max),
+        b"ms" => keyed_meta(MetaVerb::Set, rest, length_max),
+        b"md" => keyed_meta(MetaVerb::Delete, rest, length_max),
+        b"ma" => keyed_meta(MetaVerb::Arithmetic, rest, length_max),
+        b"me" => keyed_meta(MetaVerb::Debug, rest, length_max),
         b"mn" => Ok(Command::Meta(meta::Meta::no_op())),
         b"gets" => get(GetVerb::Gets, rest),
         b"gat" => get_and_touch(GetVerb::Gat, rest),
         b"gats" => get_and_touch(GetVerb::Gats, rest),
-        b"add" => store(StoreVerb::Add, rest, length_max),
-        b"cas" => store(StoreVerb::Cas, rest, length_max),
-        b"append" => store(StoreVerb::Append, rest, length_max),
-        b"prepend" => store(StoreVerb::Prepend, rest, length_max),
-        b"replace" => store(StoreVerb::Replace, rest, length_max),
+        b"add" => keyed_store(StoreVerb::Add, rest, length_max),
+        b"cas" => keyed_store(StoreVerb::Cas, rest, length_max),
+        b"append" => keyed_store(StoreVerb::Append, rest, length_max),
+        b"prepend" => keyed_store(StoreVerb::Prepend, rest, length_max),
+        b"replace" => keyed_store(StoreVerb::Replace, rest, length_max),
         b"delete" => delete(rest),
         b"incr" => arithmetic(true, rest),
         b"decr" => arithmetic(false, rest),
@@ -171,10 +218,23 @@ fn long_line(input: &[u8]) -> Parsed<Result<Command<'_>, Error>> {
     }
 }
 
-/// `<key> <flags> <exptime> <length> [cas] [noreply]`
-fn store(verb: StoreVerb, rest: &[u8], length_max: u64) -> Result<Command<'_>, Error> {
-    let mut words = Words::after(rest, 1);
-    let key = words.next().ok_or_else(format_error)?;
+fn keyed_meta(verb: MetaVerb, rest: &[u8], length_max: u64) -> Result<Command<'_>, Error> {
+    match cut_key(rest) {
+        ([], _) => Err(format_error()),
+        (key, rest) => meta::parse(verb, key, rest, length_max).map(Command::Meta),
+    }
+}
+
+fn keyed_store(verb: StoreVerb, rest: &[u8], length_max: u64) -> Result<Command<'_>, Error> {
+    match cut_key(rest) {
+        ([], _) => Err(format_error()),
+        (key, rest) => store(verb, key, rest, length_max),
+    }
+}
+
+/// `<flags> <exptime> <length> [cas] [noreply]`
+fn store<'a>(verb: StoreVerb, key: &'a [u8], rest: &[u8], length_max: u64) -> Result<Command<'a>, Error> {
+    let mut words = Words::after(rest, 2);
     let flags_tail = words.rest();
     let flags = words.next().ok_or_else(format_error)?;
     let exptime_tail = words.rest();
