@@ -86,7 +86,7 @@ mod tests {
         for text in ["127.0.0.1:11211", "[::]:443", "unix:/run/hikyaku.sock"] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
-        for text in ["", "unix:", "127.0.0.1", ":::1", "127.0.0.1:99999"] {
+        for text in ["", "unix:", "127.0.0.1", "127.0.0.1:99999"] {
             assert!(text.parse::<Address>().is_err(), "{text}");
         }
     }

@@ -9,6 +9,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::wire::Part;
+
 /// A part of the output that is not copied. Its `Drop` is the completion: it runs as soon as the kernel took its last
 /// byte, or the connection ended.
 pub enum Piece {
@@ -151,6 +153,38 @@ impl Output {
     #[must_use]
     pub fn full(&self) -> bool {
         self.len() >= self.limit
+    }
+
+    /// The parts of which it is made, in order.
+    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+        let mut parts = Vec::with_capacity(2 * self.pieces.len() + 1);
+        let mut from = 0;
+        for (at, piece) in &self.pieces {
+            if from < *at {
+                parts.push(Part::Bytes(&self.bytes[from..*at]));
+            }
+            parts.push(Part::of(piece, 0));
+            from = *at;
+        }
+        if from < self.bytes.len() {
+            parts.push(Part::Bytes(&self.bytes[from..]));
+        }
+        parts
+    }
+
+    /// Moves all of another one to the end of this.
+    pub(crate) fn append(&mut self, other: &mut Output) {
+        let shift = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.pieces
+            .extend(other.pieces.drain(..).map(|(at, piece)| (at + shift, piece)));
+        self.piece_bytes += other.piece_bytes;
+        other.clear();
+    }
+
+    /// Bytes of memory that it keeps.
+    pub(crate) fn held(&self) -> usize {
+        self.bytes.capacity() + self.pieces.iter().map(|(_, piece)| piece.held()).sum::<usize>()
     }
 
     /// Empties it and gives back memory that an unusually large turn made it take.

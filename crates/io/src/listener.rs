@@ -1,0 +1,200 @@
+//! Sockets that connections come to.
+
+use std::fs;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::core::Core;
+use crate::source::{READABLE, Source};
+use crate::sys::{self, SocketOption};
+use crate::tls::ServerTls;
+use crate::wire::{Transport, Wire};
+use crate::{Address, Error, ListenOptions, Stream};
+
+/// A listening socket that no loop has yet.
+pub(crate) struct Socket {
+    pub(crate) fd: OwnedFd,
+    pub(crate) address: Address,
+    file: Option<SocketFile>,
+}
+
+impl Socket {
+    pub(crate) fn bind(address: &Address, options: &ListenOptions) -> Result<Socket, Error> {
+        Socket::try_bind(address, options).map_err(|source| Error::Bind {
+            address: address.to_string(),
+            source,
+        })
+    }
+
+    fn try_bind(address: &Address, options: &ListenOptions) -> io::Result<Socket> {
+        let fd = sys::socket(address)?;
+        let mut file = None;
+        let address = match address {
+            Address::Tcp(ip) => {
+                prepare_tcp(&fd, ip.is_ipv6(), options.reuse_port)?;
+                sys::bind(&fd, address)?;
+                sys::local_address(&fd)?.map_or_else(|| address.clone(), Address::Tcp)
+            }
+            Address::Unix(path) => {
+                bind_unix(&fd, address, path)?;
+                if let Some(mode) = options.unix_mode {
+                    // Nobody can have connected yet: the socket does not listen before it has its permissions.
+                    fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+                }
+                file = Some(SocketFile::new(path)?);
+                address.clone()
+            }
+        };
+        sys::listen(&fd, options.backlog)?;
+        Ok(Socket { fd, address, file })
+    }
+}
+
+/// Sets what accepted connections inherit on Linux, which spares them a call each.
+fn prepare_tcp(fd: &OwnedFd, v6: bool, reuse_port: bool) -> io::Result<()> {
+    sys::set_option(fd, SocketOption::ReuseAddress, 1)?;
+    sys::set_option(fd, SocketOption::NoDelay, 1)?;
+    sys::set_option(fd, SocketOption::KeepAlive, 1)?;
+    if v6 {
+        // `[::]` means both kinds of address, whatever the system's default is.
+        sys::set_option(fd, SocketOption::OnlyV6, 0)?;
+    }
+    if reuse_port {
+        sys::set_option(fd, SocketOption::ReusePort, 1)?;
+    }
+    Ok(())
+}
+
+/// Binds; a socket file that a dead process left is put out of the way.
+fn bind_unix(fd: &OwnedFd, address: &Address, path: &Path) -> io::Result<()> {
+    match sys::bind(fd, address) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && is_stale(address, path) => {
+            fs::remove_file(path)?;
+            sys::bind(fd, address)
+        }
+        result => result,
+    }
+}
+
+/// Whether the file is a socket on which nobody listens.
+fn is_stale(address: &Address, path: &Path) -> bool {
+    let is_socket = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
+    is_socket
+        && sys::socket(address)
+            .and_then(|probe| sys::connect(&probe, address))
+            .is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+}
+
+/// The file of a Unix socket, removed when the socket is no longer listened on, unless another took its place.
+struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> io::Result<SocketFile> {
+        Ok(SocketFile {
+            path: path.to_owned(),
+            identity: identity(path)?,
+        })
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
+            // It may have gone in this moment; there is nothing more to be done about it.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Accepts connections on this thread's loop, for programs with one loop. Servers use
+/// [`Loops::listen`](crate::Loops::listen), which has limits and places connections on several.
+pub struct Listener {
+    pub(crate) source: Source,
+    pub(crate) socket: Socket,
+    tls: Option<Arc<ServerTls>>,
+    handshake_timeout: Duration,
+    idle_timeout: Duration,
+}
+
+impl Listener {
+    /// Listens on an address. Of the options it heeds the backlog, TLS, time-outs and the socket file's mode.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    ///
+    /// # Panics
+    /// When no loop runs on this thread.
+    pub fn bind(address: &Address, options: &ListenOptions) -> Result<Listener, Error> {
+        Listener::new(&Core::current(), Socket::bind(address, options)?, options)
+    }
+
+    pub(crate) fn new(core: &Rc<Core>, socket: Socket, options: &ListenOptions) -> Result<Listener, Error> {
+        Ok(Listener {
+            source: Source::register(core, &socket.fd)?,
+            socket,
+            tls: options.tls.clone(),
+            handshake_timeout: options.handshake_timeout,
+            idle_timeout: options.idle_timeout,
+        })
+    }
+
+    /// Where it listens: with the port that the kernel chose, if it was to choose.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.socket.address
+    }
+
+    /// The next connection; over TLS, after the handshake.
+    ///
+    /// # Errors
+    /// When accepting fails, and with a handshake's failure: the listener lives on.
+    pub async fn accept(&mut self) -> Result<Stream, Error> {
+        let fd = poll_fn(|context| match sys::accept(&self.socket.fd) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.source.wait(context, READABLE);
+                Poll::Pending
+            }
+            result => Poll::Ready(result.map_err(Error::system("accept4"))),
+        })
+        .await?;
+        let mut stream = adopt(&self.source.core, fd)?;
+        if !self.idle_timeout.is_zero() {
+            stream.set_idle_timeout(self.idle_timeout);
+        }
+        if let Some(tls) = &self.tls {
+            stream.shake_hands_as_server(tls, self.handshake_timeout).await?;
+        }
+        Ok(stream)
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listener")
+            .field("address", self.address())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes a stream of a connected socket.
+pub(crate) fn adopt(core: &Rc<Core>, fd: OwnedFd) -> Result<Stream, Error> {
+    let source = Source::register(core, &fd)?;
+    Ok(Stream::new(Wire {
+        source,
+        transport: Transport::Socket(fd),
+    }))
+}

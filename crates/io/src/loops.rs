@@ -1,0 +1,348 @@
+//! Several loops, a thread each, and what listens on them.
+
+use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::{Poll, Waker};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::accept::{self, Door};
+use crate::core::{Core, Counters};
+use crate::listener::{Listener, Socket};
+use crate::mailbox::Remote;
+use crate::{Address, Config, Error, ListenOptions, Loop, Stream, source, sys};
+
+/// Loops on threads of their own. Dropping it stops them at once.
+pub struct Loops {
+    siblings: Arc<Siblings>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What the loops and their listeners share.
+pub(crate) struct Siblings {
+    pub(crate) remotes: Vec<Remote>,
+    pub(crate) counters: Vec<Arc<Counters>>,
+    doors: Mutex<Vec<Arc<Door>>>,
+    /// Where the last connection was placed, so that equally loaded loops have their turns.
+    last: AtomicUsize,
+    stop: Stop,
+}
+
+/// How threads learn that it is over.
+#[derive(Default)]
+struct Stop {
+    requested: AtomicBool,
+    wakers: Mutex<Vec<Waker>>,
+    draining: AtomicBool,
+    quiet: Mutex<()>,
+    quieter: Condvar,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Loops {
+    /// Starts [`Config::workers`] loops.
+    ///
+    /// # Errors
+    /// When the kernel has no descriptors or threads left, or a processor to be pinned to does not exist.
+    pub fn start(config: Config) -> Result<Loops, Error> {
+        let workers = config.workers.max(1);
+        let counters: Vec<Arc<Counters>> = (0..workers).map(|_| Arc::default()).collect();
+        let (made, loops_made) = mpsc::channel();
+        let (go, mut threads) = (Vec::new(), Vec::new());
+        let mut go = go;
+        for (index, counters) in counters.iter().enumerate() {
+            let (config, counters, made) = (config.clone(), Arc::clone(counters), made.clone());
+            let (sender, receiver) = mpsc::channel();
+            go.push(sender);
+            let body = move || run_thread(config, index, counters, &made, &receiver);
+            let thread = thread::Builder::new().name(format!("loop-{index}")).spawn(body);
+            threads.push(thread.map_err(Error::system("thread"))?);
+        }
+        drop(made);
+        let mut remotes = Vec::new();
+        for _ in 0..workers {
+            // A thread that could not even answer has panicked.
+            remotes.push(loops_made.recv().map_err(|_| Error::LoopEnded)??);
+        }
+        remotes.sort_by_key(|&(index, _)| index);
+        let siblings = Arc::new(Siblings {
+            remotes: remotes.into_iter().map(|(_, remote)| remote).collect(),
+            counters,
+            doors: Mutex::default(),
+            last: AtomicUsize::new(0),
+            stop: Stop::default(),
+        });
+        for sender in go {
+            // A thread that no longer listens has ended, which mail to it will show.
+            let _ = sender.send(Arc::clone(&siblings));
+        }
+        Ok(Loops { siblings, threads })
+    }
+
+    /// Listens on an address and runs `handler` for each connection, on the loop where it was placed.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn listen<F, Fut>(
+        &self,
+        address: &Address,
+        options: ListenOptions,
+        handler: F,
+    ) -> Result<Bound, Error>
+    where
+        F: Fn(Stream) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + 'static,
+    {
+        let reuse_port = options.reuse_port && matches!(address, Address::Tcp(_));
+        let options = ListenOptions {
+            reuse_port,
+            ..options
+        };
+        let first = Socket::bind(address, &options)?;
+        let address = first.address.clone();
+        let mut sockets = vec![first];
+        if reuse_port {
+            for _ in 1..self.len() {
+                sockets.push(Socket::bind(&address, &options)?);
+            }
+        }
+        let door = Door::new(address, options, Arc::clone(&self.siblings));
+        let mut doors = lock(&self.siblings.doors);
+        let first_loop = if reuse_port { 0 } else { doors.len() % self.len() };
+        doors.push(Arc::clone(&door));
+        drop(doors);
+        let handler = Arc::new(handler);
+        for (index, socket) in sockets.into_iter().enumerate() {
+            let (door, handler) = (Arc::clone(&door), Arc::clone(&handler));
+            let remote = &self.siblings.remotes[first_loop + index];
+            if !remote.post_unbounded(move || open(socket, door, handler)) {
+                return Err(Error::LoopEnded);
+            }
+        }
+        Ok(Bound { door })
+    }
+
+    /// A handle on one of the loops.
+    ///
+    /// # Panics
+    /// When there are not so many.
+    #[must_use]
+    pub fn remote(&self, index: usize) -> Remote {
+        self.siblings.remotes[index].clone()
+    }
+
+    /// How many loops there are.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.siblings.remotes.len()
+    }
+
+    /// What the loops have counted.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let mut sum = Statistics::default();
+        for counters in &self.siblings.counters {
+            sum.connections += counters.connections.load(Ordering::Relaxed);
+            sum.accepted += counters.accepted.load(Ordering::Relaxed);
+            sum.refused += counters.refused.load(Ordering::Relaxed);
+            sum.held += counters.held.load(Ordering::Relaxed);
+            sum.held_refused += counters.held_refused.load(Ordering::Relaxed);
+            sum.idle_ended += counters.idle_ended.load(Ordering::Relaxed);
+            sum.panics += counters.panics.load(Ordering::Relaxed);
+        }
+        sum
+    }
+
+    /// Accepts no more connections, and has every stream's `turn` answer [`Turn::Closed`](crate::Turn::Closed) as soon
+    /// as no part of a request is held, no reply is unsent and nothing more has come.
+    pub fn drain(&self) {
+        self.siblings.stop.draining.store(true, Ordering::SeqCst);
+        for door in lock(&self.siblings.doors).drain(..) {
+            door.close();
+        }
+        for remote in &self.siblings.remotes {
+            remote.post_unbounded(|| {
+                let core = Core::current();
+                core.draining.set(true);
+                source::wake_all(&core);
+            });
+        }
+    }
+
+    /// Drains, waits until all connections have ended or the time is over, ends the rest, and joins the threads. Must
+    /// not be called on one of the loops.
+    pub fn stop(self, timeout: Duration) {
+        self.drain();
+        let deadline = Instant::now() + timeout;
+        let mut quiet = lock(&self.siblings.stop.quiet);
+        while self.siblings.connections() > 0 {
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+                break;
+            };
+            let waited = self.siblings.stop.quieter.wait_timeout(quiet, left);
+            quiet = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Loops {
+    fn drop(&mut self) {
+        self.siblings.stop();
+        for thread in self.threads.drain(..) {
+            // The panic of a loop's thread has been printed; there is nobody to hand it to.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Loops {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loops")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+type Made = mpsc::Sender<Result<(usize, Remote), Error>>;
+
+/// The life of a loop's thread.
+fn run_thread(
+    config: Config,
+    index: usize,
+    counters: Arc<Counters>,
+    made: &Made,
+    go: &mpsc::Receiver<Arc<Siblings>>,
+) {
+    let result = pin(&config, index).and_then(|()| Loop::with_counters(config, index, counters));
+    let mut this = match result {
+        Ok(this) => this,
+        Err(error) => return drop(made.send(Err(error))),
+    };
+    // Nobody waits for the answer when another loop could not be made; nor will anybody say go.
+    let _ = made.send(Ok((index, this.remote())));
+    if let Ok(siblings) = go.recv() {
+        this.run(poll_fn(|context| siblings.poll_stopped(context.waker())));
+    }
+}
+
+fn pin(config: &Config, index: usize) -> Result<(), Error> {
+    match config.cpus.as_deref() {
+        None | Some([]) => Ok(()),
+        Some(cpus) => sys::pin_to(cpus[index % cpus.len()]).map_err(Error::system("sched_setaffinity")),
+    }
+}
+
+/// Begins to accept on this thread's loop.
+fn open<F, Fut>(socket: Socket, door: Arc<Door>, handler: Arc<F>)
+where
+    F: Fn(Stream) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    let core = Core::current();
+    match Listener::new(&core, socket, &door.options) {
+        Ok(listener) => core.spawn(accept::run(listener, door, handler)),
+        Err(error) => tracing::error!(address = %door.address, %error, "cannot listen"),
+    }
+}
+
+impl Siblings {
+    /// The loop with the fewest connections; among equals the next after the last one chosen.
+    pub(crate) fn least_loaded(&self, here: usize) -> usize {
+        let count = self.counters.len();
+        if count == 1 {
+            return here;
+        }
+        let start = self.last.load(Ordering::Relaxed) + 1;
+        let candidates = (0..count).map(|step| (start + step) % count);
+        let least = candidates.min_by_key(|&index| self.counters[index].connections.load(Ordering::Relaxed));
+        let least = least.unwrap_or(here);
+        self.last.store(least, Ordering::Relaxed);
+        least
+    }
+
+    fn connections(&self) -> u64 {
+        self.counters
+            .iter()
+            .map(|counters| counters.connections.load(Ordering::SeqCst))
+            .sum()
+    }
+
+    /// Tells who waits for the last connection that it was perhaps this one.
+    pub(crate) fn connection_ended(&self) {
+        if self.stop.draining.load(Ordering::SeqCst) && self.connections() == 0 {
+            drop(lock(&self.stop.quiet));
+            self.stop.quieter.notify_all();
+        }
+    }
+
+    fn stop(&self) {
+        self.stop.requested.store(true, Ordering::SeqCst);
+        let wakers = std::mem::take(&mut *lock(&self.stop.wakers));
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn poll_stopped(&self, waker: &Waker) -> Poll<()> {
+        lock(&self.stop.wakers).push(waker.clone());
+        if self.stop.requested.load(Ordering::SeqCst) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+/// What all loops of a [`Loops`] have counted together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Connections that are open.
+    pub connections: u64,
+    /// Connections that were accepted, ever.
+    pub accepted: u64,
+    /// Connections that were turned away because a listener was full.
+    pub refused: u64,
+    /// Bytes that connections hold for partial requests and unsent replies.
+    pub held: u64,
+    /// Times that a connection would have held too much and was ended.
+    pub held_refused: u64,
+    /// Connections that ended because nothing came or went.
+    pub idle_ended: u64,
+    /// Panics that ended a task.
+    pub panics: u64,
+}
+
+/// An address that is listened on. Dropping it changes nothing; [`close`](Bound::close) ends it.
+pub struct Bound {
+    door: Arc<Door>,
+}
+
+impl Bound {
+    /// Where it listens: with the port that the kernel chose, if it was to choose.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.door.address
+    }
+
+    /// How many of its connections are open.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.door.connections()
+    }
+
+    /// Accepts no more connections; those that are open live on.
+    pub fn close(&self) {
+        self.door.close();
+    }
+}
+
+impl std::fmt::Debug for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bound")
+            .field("address", self.address())
+            .finish_non_exhaustive()
+    }
+}

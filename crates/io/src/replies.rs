@@ -1,0 +1,383 @@
+//! Replies that leave in the order of their requests, whatever the order in which they are finished.
+//!
+//! ```text
+//!   requests    1      2      3              a Reply is opened for each, in order, and belongs to whoever answers it
+//!   replies   [done] [open] [done, parked]
+//!                |      |          \ waits in memory until 2 is finished
+//!                |      \ the oldest that is open: what it writes goes straight to the stream's output
+//!                \ gone already
+//! ```
+//!
+//! **Invariant:** there is no sequence number in a protocol's code, and a reply cannot be forgotten: dropping it finishes
+//! it. One dropped by a panic ends the connection instead, since half an answer would be taken for a whole one.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::mem;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+use std::thread;
+
+use crate::oneshot::{Sender, oneshot};
+use crate::output::Output;
+
+/// Bytes of finished replies that may wait behind an unfinished one before no more requests are read.
+const PARKED_MAX: usize = 256 << 10;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Done,
+    Aborted,
+}
+
+struct Slot {
+    parked: Option<Box<Output>>,
+    state: State,
+}
+
+/// The replies of one stream.
+pub(crate) struct Line {
+    /// Those that have not left, the oldest first. Unused by unordered ones.
+    slots: VecDeque<Slot>,
+    /// The number of the first slot.
+    base: u64,
+    /// What may leave now. While a closure of the stream's runs, this is the loop's own output buffer.
+    ready: Output,
+    ordered: bool,
+    open: usize,
+    open_max: usize,
+    parked: usize,
+    /// The stream is about to look by itself.
+    lent: bool,
+    /// Nothing is wanted any more: a reply was aborted, or the stream has gone.
+    over: bool,
+    waker: Option<Waker>,
+}
+
+pub(crate) type SharedLine = Rc<RefCell<Line>>;
+
+impl Line {
+    pub(crate) fn new(ordered: bool, open_max: usize, output_size: usize) -> SharedLine {
+        Rc::new(RefCell::new(Line {
+            slots: VecDeque::new(),
+            base: 0,
+            ready: Output::new(output_size),
+            ordered,
+            open: 0,
+            open_max: open_max.max(1),
+            parked: 0,
+            lent: false,
+            over: false,
+            waker: None,
+        }))
+    }
+
+    /// Whether another reply may be opened.
+    pub(crate) fn has_room(&self) -> bool {
+        self.slots.len().max(self.open) < self.open_max && self.parked < PARKED_MAX
+    }
+
+    /// Whether a reply is being worked on.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open > 0
+    }
+
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Whether the connection is to end after what is ready.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    pub(crate) fn held(&self) -> usize {
+        self.parked + self.ready.held()
+    }
+
+    /// Exchanges the bytes that may leave for `output`: before a closure runs, and again after it.
+    pub(crate) fn swap(&mut self, output: &mut Output, lent: bool) {
+        mem::swap(&mut self.ready, output);
+        self.lent = lent;
+    }
+
+    /// Moves what was written to the stream's output while that was lent behind what the replies wrote.
+    pub(crate) fn take_back(&mut self, output: &mut Output) {
+        self.swap(output, false);
+        if !self.ready.is_empty() {
+            output.append(&mut self.ready);
+        }
+    }
+
+    pub(crate) fn wait(&mut self, context: &Context<'_>) {
+        match &mut self.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            None => self.waker = Some(context.waker().clone()),
+        }
+    }
+
+    /// The stream has gone.
+    pub(crate) fn end(&mut self) {
+        self.over = true;
+        self.slots = VecDeque::new();
+        self.ready.clear();
+    }
+
+    /// The number of a new reply.
+    #[inline]
+    fn open(&mut self) -> Option<u64> {
+        if !self.has_room() {
+            return None;
+        }
+        self.open += 1;
+        if self.ordered {
+            self.slots.push_back(Slot {
+                parked: None,
+                state: State::Open,
+            });
+        }
+        Some(self.base + self.slots.len() as u64 - u64::from(self.ordered))
+    }
+
+    /// Whether a reply writes straight to the output.
+    #[inline]
+    fn is_oldest(&self, number: u64) -> bool {
+        self.ordered && number == self.base
+    }
+
+    fn parked(&mut self, number: u64) -> &mut Output {
+        let slot = &mut self.slots[(number - self.base) as usize];
+        slot.parked.get_or_insert_default()
+    }
+
+    /// Ends a reply; answers whom to tell that there is something to send, or room.
+    #[inline]
+    fn finish(&mut self, number: u64, state: State) -> Option<Waker> {
+        if self.over {
+            return None;
+        }
+        self.open -= 1;
+        if !self.ordered {
+            self.over |= state == State::Aborted;
+        } else if number == self.base && self.slots.len() == 1 && state == State::Done {
+            self.slots.pop_front();
+            self.base += 1;
+        } else {
+            self.slots[(number - self.base) as usize].state = state;
+            if number == self.base {
+                self.advance();
+            }
+        }
+        self.whom_to_wake()
+    }
+
+    /// Lets everything leave that no unfinished reply stands before.
+    fn advance(&mut self) {
+        while let Some(slot) = self.slots.front_mut() {
+            if let Some(mut parked) = slot.parked.take() {
+                self.parked -= parked.len();
+                self.ready.append(&mut parked);
+            }
+            match slot.state {
+                State::Open => return,
+                State::Aborted => {
+                    self.over = true;
+                    self.slots = VecDeque::new();
+                    return;
+                }
+                State::Done => {
+                    self.slots.pop_front();
+                    self.base += 1;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn whom_to_wake(&mut self) -> Option<Waker> {
+        if self.lent { None } else { self.waker.take() }
+    }
+}
+
+/// The ordered replies of a stream; made by [`Stream::replies`](crate::Stream::replies).
+///
+/// The stream sends what they write by itself, as long as its task waits in [`turn`](crate::Stream::turn) or another of
+/// its methods. A protocol that answers by replies writes nothing else to the output.
+#[derive(Clone)]
+pub struct Replies(pub(crate) SharedLine);
+
+impl Replies {
+    /// Opens the reply to the next request. `None` when as many are open as may be: then the request is left in the
+    /// input, and the closure is called again when there is room. The first call in a closure always succeeds.
+    #[inline]
+    #[must_use]
+    pub fn open(&self) -> Option<Reply> {
+        let number = self.0.borrow_mut().open()?;
+        Some(Reply {
+            line: Rc::clone(&self.0),
+            number,
+            own: None,
+        })
+    }
+}
+
+/// Replies of a protocol whose replies name their requests: each leaves as soon as it is finished, whole.
+#[derive(Clone)]
+pub struct Unordered(pub(crate) SharedLine);
+
+impl Unordered {
+    /// As [`Replies::open`].
+    #[inline]
+    #[must_use]
+    pub fn open(&self) -> Option<Reply> {
+        let number = self.0.borrow_mut().open()?;
+        Some(Reply {
+            line: Rc::clone(&self.0),
+            number,
+            own: None,
+        })
+    }
+}
+
+/// The reply to one request. Dropping it finishes it.
+pub struct Reply {
+    line: SharedLine,
+    number: u64,
+    /// What an unordered reply has written.
+    own: Option<Box<Output>>,
+}
+
+impl Reply {
+    /// Appends to the reply by copy.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.with(|output| output.write(bytes));
+    }
+
+    /// Appends to the reply whatever an [`Output`] can take, such as pieces that are not copied. What `f` finds in the
+    /// output already is not its own. It must not touch other replies of the stream.
+    #[inline]
+    pub fn with<R>(&mut self, f: impl FnOnce(&mut Output) -> R) -> R {
+        let mut line = self.line.borrow_mut();
+        if line.over {
+            return f(&mut Output::default());
+        }
+        if line.is_oldest(self.number) {
+            let result = f(&mut line.ready);
+            let waker = line.whom_to_wake();
+            drop(line);
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+            return result;
+        }
+        if !line.ordered {
+            drop(line);
+            return f(self.own.get_or_insert_default());
+        }
+        let parked = line.parked(self.number);
+        let before = parked.len();
+        let result = f(parked);
+        let grown = parked.len() - before;
+        line.parked += grown;
+        result
+    }
+
+    /// Ends the connection, after the replies before this one have left.
+    pub fn abort(mut self) {
+        self.finish(State::Aborted);
+    }
+
+    /// A handle on the reply that can go to another thread. What that writes is brought here when it is finished.
+    #[must_use]
+    pub fn into_remote(self) -> RemoteReply {
+        let (sender, receiver) = oneshot();
+        crate::spawn(async move {
+            let mut reply = self;
+            match receiver.await {
+                Some(Some(mut output)) => reply.with(|here| here.append(&mut output)),
+                _ => reply.abort(),
+            }
+        });
+        RemoteReply {
+            output: Output::default(),
+            sender: Some(sender),
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, state: State) {
+        let mut line = self.line.borrow_mut();
+        if let Some(mut own) = self.own.take().filter(|_| state == State::Done) {
+            line.ready.append(&mut own);
+        }
+        let waker = line.finish(self.number, state);
+        // Whatever is dropped or aborted twice is over the second time.
+        self.number = FINISHED;
+        drop(line);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// The number of a reply that was finished before it was dropped.
+const FINISHED: u64 = u64::MAX;
+
+impl Drop for Reply {
+    #[inline]
+    fn drop(&mut self) {
+        if self.number != FINISHED {
+            self.finish(if thread::panicking() {
+                State::Aborted
+            } else {
+                State::Done
+            });
+        }
+    }
+}
+
+/// A [`Reply`] in the hands of another thread. Dropping it finishes it.
+pub struct RemoteReply {
+    output: Output,
+    sender: Option<Sender<Option<Output>>>,
+}
+
+impl RemoteReply {
+    /// Appends to the reply by copy.
+    pub fn write(&mut self, bytes: &[u8]) {
+        self.output.write(bytes);
+    }
+
+    /// What has been written, to append to.
+    pub fn output(&mut self) -> &mut Output {
+        &mut self.output
+    }
+
+    /// Ends the connection, after the replies before this one have left.
+    pub fn abort(mut self) {
+        if let Some(sender) = self.sender.take() {
+            sender.send(None);
+        }
+    }
+}
+
+impl Drop for RemoteReply {
+    fn drop(&mut self) {
+        if let Some(sender) = self.sender.take() {
+            sender.send((!thread::panicking()).then(|| mem::take(&mut self.output)));
+        }
+    }
+}
+
+macro_rules! opaque_debug {
+    ($($type:ident)*) => {$(
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+opaque_debug!(Replies Unordered Reply RemoteReply);

@@ -1,0 +1,223 @@
+//! The slab of futures, the queue of those that can go on, and the wakers that put them there.
+//!
+//! ```text
+//!   waker   | loop 16 | generation 24 | index 24 |     one word, no reference count: cloning is copying
+//!                |           |              |
+//!                v           |              v
+//!      this thread's loop?   |      slots[index]: future, generation, queued?
+//!      else: its mailbox     +----> must agree, or the wake-up is for a task long gone
+//! ```
+//!
+//! **Invariant:** a waker holds no pointer, so it may outlive its task and its loop, and be anywhere. The worst a stale
+//! one can do, when a generation comes round again, is to poll a task once too often, which futures must bear anyway.
+//!
+//! **Invariant:** no borrow of the slab is held while a future is polled or dropped.
+#![allow(unsafe_code)]
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::ptr;
+use std::task::{RawWaker, RawWakerVTable, Waker};
+
+use crate::mailbox;
+
+/// A future that the loop owns.
+pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+
+const INDEX_BITS: u32 = 24;
+const GENERATION_BITS: u32 = 24;
+const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
+const GENERATION_MASK: usize = (1 << GENERATION_BITS) - 1;
+
+/// Tasks that one loop can hold: what an index of 24 bits can name, less the one that names the main future.
+pub(crate) const TASKS_MAX: usize = INDEX_MASK;
+
+/// Which task of which loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TaskId(usize);
+
+impl TaskId {
+    fn new(loop_id: u16, generation: u32, index: u32) -> TaskId {
+        const { assert!(usize::BITS == 64, "a task's identity fills a word of 64 bits") };
+        let generation = generation as usize & GENERATION_MASK;
+        TaskId(
+            usize::from(loop_id) << (INDEX_BITS + GENERATION_BITS)
+                | generation << INDEX_BITS
+                | index as usize & INDEX_MASK,
+        )
+    }
+
+    /// The future that [`Loop::run`](crate::Loop::run) was given, which is in no slab.
+    pub(crate) fn main(loop_id: u16) -> TaskId {
+        TaskId::new(loop_id, 0, INDEX_MASK as u32)
+    }
+
+    pub(crate) fn is_main(self) -> bool {
+        self.0 & INDEX_MASK == INDEX_MASK
+    }
+
+    pub(crate) fn loop_id(self) -> u16 {
+        (self.0 >> (INDEX_BITS + GENERATION_BITS)) as u16
+    }
+
+    fn index(self) -> usize {
+        self.0 & INDEX_MASK
+    }
+
+    fn generation(self) -> usize {
+        self.0 >> INDEX_BITS & GENERATION_MASK
+    }
+
+    pub(crate) fn waker(self) -> Waker {
+        // SAFETY: the functions of `VTABLE` treat the data as a number and follow no pointer, so they are sound for
+        // every value, on every thread, at any time.
+        unsafe { Waker::from_raw(raw_waker(self)) }
+    }
+
+    /// The task that a waker of ours wakes; `None` for somebody else's.
+    pub(crate) fn of(waker: &Waker) -> Option<TaskId> {
+        ptr::eq(waker.vtable(), &raw const VTABLE).then(|| TaskId(waker.data().addr()))
+    }
+}
+
+static VTABLE: RawWakerVTable = RawWakerVTable::new(
+    |data| raw_waker(TaskId(data.addr())),
+    |data| mailbox::wake(TaskId(data.addr())),
+    |data| mailbox::wake(TaskId(data.addr())),
+    |_| (),
+);
+
+fn raw_waker(id: TaskId) -> RawWaker {
+    RawWaker::new(ptr::without_provenance(id.0), &VTABLE)
+}
+
+#[derive(Default)]
+struct Slot {
+    /// Away while it is polled.
+    future: Option<Task>,
+    generation: u32,
+    /// Whether it stands in the queue, so that it stands there once.
+    queued: bool,
+}
+
+/// The tasks of one loop.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    ready: VecDeque<u32>,
+}
+
+impl Tasks {
+    /// Takes a task in; it is ready at once.
+    pub(crate) fn insert(&mut self, task: Task) {
+        let index = self.free.pop().unwrap_or_else(|| {
+            assert!(
+                self.slots.len() < TASKS_MAX,
+                "more than {TASKS_MAX} tasks on one loop"
+            );
+            self.slots.push(Slot::default());
+            (self.slots.len() - 1) as u32
+        });
+        let slot = &mut self.slots[index as usize];
+        slot.future = Some(task);
+        if !mem::replace(&mut slot.queued, true) {
+            self.ready.push_back(index);
+        }
+    }
+
+    /// Queues a task, if it is still that one and not queued already.
+    #[inline]
+    pub(crate) fn wake(&mut self, id: TaskId) {
+        let Some(slot) = self.slots.get_mut(id.index()) else {
+            return;
+        };
+        if slot.generation as usize & GENERATION_MASK == id.generation() && !slot.queued {
+            slot.queued = true;
+            self.ready.push_back(id.index() as u32);
+        }
+    }
+
+    pub(crate) fn ready(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// Takes the next ready task out to be polled; it must be [given back](Tasks::give_back) or
+    /// [retired](Tasks::retire).
+    pub(crate) fn next(&mut self, loop_id: u16) -> Option<(TaskId, Task)> {
+        while let Some(index) = self.ready.pop_front() {
+            let slot = &mut self.slots[index as usize];
+            slot.queued = false;
+            if let Some(future) = slot.future.take() {
+                return Some((TaskId::new(loop_id, slot.generation, index), future));
+            }
+        }
+        None
+    }
+
+    pub(crate) fn give_back(&mut self, id: TaskId, future: Task) {
+        self.slots[id.index()].future = Some(future);
+    }
+
+    /// Frees the place of a task that has ended.
+    pub(crate) fn retire(&mut self, id: TaskId) {
+        let slot = &mut self.slots[id.index()];
+        slot.generation = slot.generation.wrapping_add(1);
+        // A task that woke itself before it ended keeps its place in the queue, where `next` skips it, or the slot's
+        // next task takes it over.
+        self.free.push(id.index() as u32);
+    }
+
+    /// Any task there is, for ending them all.
+    pub(crate) fn take_any(&mut self) -> Option<Task> {
+        self.slots.iter_mut().find_map(|slot| slot.future.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn tasks_with_one() -> Tasks {
+        let mut tasks = Tasks::default();
+        tasks.insert(Box::pin(async {}));
+        tasks
+    }
+
+    #[test]
+    fn a_task_stands_in_the_queue_once() {
+        let mut tasks = tasks_with_one();
+        let (id, future) = tasks.next(3).unwrap();
+        tasks.give_back(id, future);
+        tasks.wake(id);
+        tasks.wake(id);
+        assert_eq!(tasks.ready(), 1);
+        assert_eq!(id.loop_id(), 3);
+        assert!(!id.is_main() && TaskId::main(3).is_main());
+    }
+
+    #[test]
+    fn a_waker_of_a_task_that_ended_wakes_nobody() {
+        let mut tasks = tasks_with_one();
+        let (old, _) = tasks.next(0).unwrap();
+        tasks.retire(old);
+        tasks.insert(Box::pin(async {}));
+        let (new, future) = tasks.next(0).unwrap();
+        tasks.give_back(new, future);
+        assert_eq!(old.index(), new.index());
+        tasks.wake(old);
+        assert_eq!(tasks.ready(), 0);
+        tasks.wake(new);
+        assert_eq!(tasks.ready(), 1);
+    }
+
+    #[test]
+    fn a_waker_knows_its_task() {
+        let id = TaskId::new(65_535, 0xff_ffff, 0xff_fffe);
+        assert_eq!(TaskId::of(&id.waker().clone()), Some(id));
+        assert_eq!(TaskId::of(Waker::noop()), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! The bare bytes of a connection, before TLS: a socket or an end of a pair, and its readiness.
+//!
+//! **Invariant:** after a read or a write that took less than was offered the readiness is cleared, so that the next
+//! one waits for an event and no system call is spent on being refused.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSlice};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+
+use crate::output::Piece;
+use crate::pair::End;
+use crate::source::{Source, WRITABLE};
+use crate::{Error, sys};
+
+/// Bytes that one attempt to write hands to the kernel before others have their turn.
+const WRITE_MAX: u64 = 1 << 20;
+
+pub(crate) enum Transport {
+    Socket(OwnedFd),
+    Memory(End),
+}
+
+pub(crate) struct Wire {
+    pub(crate) source: Source,
+    pub(crate) transport: Transport,
+}
+
+/// A part of what is to be written.
+#[derive(Clone, Copy)]
+pub(crate) enum Part<'a> {
+    Bytes(&'a [u8]),
+    File {
+        file: &'a File,
+        offset: u64,
+        length: u64,
+    },
+}
+
+impl<'a> Part<'a> {
+    /// What is left of a piece after `start` bytes.
+    pub(crate) fn of(piece: &'a Piece, start: u64) -> Part<'a> {
+        match piece {
+            Piece::Bytes(bytes) => Part::Bytes(&bytes[start as usize..]),
+            Piece::Shared { owner, range } => {
+                let bytes = (**owner).as_ref();
+                Part::Bytes(&bytes[range.start + start as usize..range.end])
+            }
+            Piece::File { file, offset, length } => Part::File {
+                file,
+                offset: offset + start,
+                length: length - start,
+            },
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Part::Bytes(bytes) => bytes.len() as u64,
+            Part::File { length, .. } => *length,
+        }
+    }
+
+    pub(crate) fn skip(self, count: u64) -> Part<'a> {
+        match self {
+            Part::Bytes(bytes) => Part::Bytes(&bytes[count as usize..]),
+            Part::File { file, offset, length } => Part::File {
+                file,
+                offset: offset + count,
+                length: length - count,
+            },
+        }
+    }
+}
+
+impl Wire {
+    /// Reads what is there; `None` when nothing is, 0 at the end of the stream.
+    #[inline]
+    pub(crate) fn read(&self, destination: &mut [u8]) -> Result<Option<usize>, Error> {
+        let result = match &self.transport {
+            Transport::Socket(fd) => sys::recv(fd, destination),
+            Transport::Memory(end) => end.read(destination),
+        };
+        match result {
+            Ok(count) => {
+                if count < destination.len() {
+                    self.source.drained();
+                }
+                Ok(Some(count))
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.source.clear(crate::source::READABLE);
+                Ok(None)
+            }
+            Err(error) => Err(Error::System {
+                operation: "recv",
+                source: error,
+            }),
+        }
+    }
+
+    /// Writes what the kernel takes.
+    #[inline]
+    pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
+        let result = match &self.transport {
+            Transport::Socket(fd) => sys::send(fd, bytes),
+            Transport::Memory(end) => end.write(bytes),
+        };
+        self.wrote(result, bytes.len(), "send")
+    }
+
+    #[inline]
+    fn wrote(
+        &self,
+        result: io::Result<usize>,
+        asked: usize,
+        operation: &'static str,
+    ) -> Result<usize, Error> {
+        match result {
+            Ok(count) => {
+                if count < asked {
+                    self.source.clear(WRITABLE);
+                }
+                Ok(count)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.source.clear(WRITABLE);
+                Ok(0)
+            }
+            Err(source) => Err(Error::System { operation, source }),
+        }
+    }
+
+    /// Writes parts in order until the kernel refuses, all are taken, or it is the others' turn; answers how many bytes
+    /// were taken.
+    pub(crate) fn write_parts(&self, parts: &[Part<'_>]) -> Result<u64, Error> {
+        let mut taken = 0;
+        let (mut index, mut start) = (0, 0);
+        while index < parts.len() && taken < WRITE_MAX {
+            let count = match parts[index].skip(start) {
+                Part::File { file, offset, length } => self.write_file(file, offset, length)?,
+                Part::Bytes(_) => self.write_run(&parts[index..], start)?,
+            };
+            taken += count;
+            start += count;
+            while index < parts.len() && start >= parts[index].len() {
+                start -= parts[index].len();
+                index += 1;
+            }
+            if self.source.bits() & WRITABLE == 0 {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Writes the bytes before the next file at once.
+    fn write_run(&self, parts: &[Part<'_>], start: u64) -> Result<u64, Error> {
+        let mut slices = [IoSlice::new(&[]); sys::VECTORS_MAX];
+        let (mut used, mut asked) = (0, 0);
+        for (index, part) in parts.iter().take(sys::VECTORS_MAX).enumerate() {
+            let Part::Bytes(bytes) = part.skip(if index == 0 { start } else { 0 }) else {
+                break;
+            };
+            slices[used] = IoSlice::new(bytes);
+            used += 1;
+            asked += bytes.len();
+        }
+        let more = used < parts.len();
+        let result = match &self.transport {
+            Transport::Socket(fd) => sys::send_vectored(fd, &slices[..used], more),
+            Transport::Memory(end) => end.write(&slices[0]),
+        };
+        // A pair takes a slice at a time, which does not mean that it is full.
+        let asked = if matches!(self.transport, Transport::Memory(_)) {
+            slices[0].len()
+        } else {
+            asked
+        };
+        self.wrote(result, asked, "sendmsg").map(|count| count as u64)
+    }
+
+    fn write_file(&self, file: &File, offset: u64, length: u64) -> Result<u64, Error> {
+        let asked = length.min(WRITE_MAX) as usize;
+        let result = match &self.transport {
+            Transport::Socket(fd) => sys::send_file(fd, file, offset, asked),
+            Transport::Memory(end) => {
+                let mut bytes = vec![0; asked.min(crate::pair::CAPACITY)];
+                match file.read_at(&mut bytes, offset) {
+                    Ok(count @ 1..) => end.write(&bytes[..count]),
+                    other => other,
+                }
+            }
+        };
+        match result {
+            Ok(0) => Err(Error::FileEnded { missing: length }),
+            // `sendfile` may stop between pages: only a refusal says that the socket is full.
+            Ok(count) => Ok(count as u64),
+            refused => self.wrote(refused, asked, "sendfile").map(|count| count as u64),
+        }
+    }
+
+    pub(crate) fn shutdown_write(&self) -> Result<(), Error> {
+        match &self.transport {
+            Transport::Socket(fd) => match sys::shutdown_write(fd) {
+                // The peer has reset it: there is nothing left to end.
+                Err(error) if error.kind() == ErrorKind::NotConnected => Ok(()),
+                result => result.map_err(Error::system("shutdown")),
+            },
+            Transport::Memory(end) => {
+                end.shutdown_write();
+                Ok(())
+            }
+        }
+    }
+}
