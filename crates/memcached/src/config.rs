@@ -66,6 +66,8 @@ pub struct ServiceConfig {
     pub loops: usize,
     /// The most connections a listener accepts, for `stats`.
     pub connections_max: usize,
+    /// Connections that may wait in the kernel, for `stats settings`.
+    pub backlog: u32,
     /// Bytes a `watch`er may be behind before it misses lines.
     pub watch_buffer_size: usize,
 }
@@ -85,6 +87,7 @@ impl Default for ServiceConfig {
             version: VERSION.to_owned(),
             loops: 1,
             connections_max: 1024,
+            backlog: 4096,
             watch_buffer_size: 256 * 1024,
         }
     }

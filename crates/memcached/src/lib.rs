@@ -26,16 +26,20 @@
 //! **Invariant:** no request allocates on the paths of `get`, `set` and their kin with values below
 //! [`large_value`](kv::Engine::large_value); nothing is dispatched dynamically there.
 
+mod binary;
 mod clock;
 mod config;
 mod connection;
 mod counters;
 mod detail;
+mod dump;
 mod error;
 mod operations;
 mod registry;
 mod service;
+mod session;
 mod statistics;
+mod text;
 mod users;
 mod watch;
 

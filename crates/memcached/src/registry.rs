@@ -75,6 +75,10 @@ impl Connection {
         self.last_request.store(now.0, Ordering::Relaxed);
     }
 
+    pub(crate) fn state(&self) -> State {
+        State::from_code(self.state.load(Ordering::Relaxed))
+    }
+
     pub(crate) fn set_state(&self, state: State) {
         self.state.store(state as u8, Ordering::Relaxed);
     }
@@ -156,8 +160,7 @@ impl Registry {
         for (id, connection) in &tables.connections {
             tell(&format!("{id}:addr"), &End(&connection.peer, ""));
             tell(&format!("{id}:listen_addr"), &End(&connection.local, &path));
-            let state = State::from_code(connection.state.load(Ordering::Relaxed));
-            let state = if *id == asking { State::Parse } else { state };
+            let state = if *id == asking { State::Parse } else { connection.state() };
             tell(&format!("{id}:state"), &state.name());
             let idle = now.0.saturating_sub(connection.last_request.load(Ordering::Relaxed));
             tell(&format!("{id}:secs_since_last_cmd"), &idle);

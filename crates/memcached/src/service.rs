@@ -1,7 +1,7 @@
 //! The service: everything that its connections share.
 
 use std::fmt::{self, Display};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use io::{Address, Stream};
@@ -30,6 +30,9 @@ pub struct Service {
     /// Whether dumps by the "crawler" are allowed; here that is all that enabling it means.
     pub(crate) crawler: AtomicBool,
     users: RwLock<Option<Arc<Users>>>,
+    /// Whether there are users, so that a request need not lock to know.
+    guarded: AtomicBool,
+    rejected: AtomicU64,
 }
 
 impl Service {
@@ -46,7 +49,9 @@ impl Service {
             earlier: Mutex::default(),
             verbosity: AtomicU32::new(0),
             crawler: AtomicBool::new(true),
+            guarded: AtomicBool::new(config.users.is_some()),
             users: RwLock::new(config.users.clone().map(Arc::new)),
+            rejected: AtomicU64::new(0),
             config,
         })
     }
@@ -63,7 +68,23 @@ impl Service {
 
     /// Replaces those who may use the service. Connections that have authenticated stay.
     pub fn set_users(&self, users: Option<Users>) {
+        self.guarded.store(users.is_some(), Ordering::Relaxed);
         *self.users.write().unwrap_or_else(PoisonError::into_inner) = users.map(Arc::new);
+    }
+
+    /// Notes that a listener refused connections because there were too many, for `stats`.
+    pub fn set_rejected(&self, connections: u64) {
+        self.rejected.store(connections, Ordering::Relaxed);
+    }
+
+    pub(crate) fn rejected(&self) -> u64 {
+        self.rejected.load(Ordering::Relaxed)
+    }
+
+    /// Whether clients must authenticate.
+    #[inline]
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guarded.load(Ordering::Relaxed)
     }
 
     pub(crate) fn users(&self) -> Option<Arc<Users>> {

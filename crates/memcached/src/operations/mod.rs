@@ -45,6 +45,14 @@ impl<'s> Turn<'s> {
         settled(self.store().update(key, self.now, f))
     }
 
+    /// Whether a client is who it claims to be.
+    pub(crate) fn authenticate(&self, name: &[u8], password: &[u8]) -> bool {
+        let known = self.service.users().is_some_and(|users| users.check(name, password));
+        self.counters.auth_cmds.add(1);
+        self.counters.auth_errors.add(u64::from(!known));
+        known
+    }
+
     /// Counts one lookup and tells it to whoever watches.
     #[inline]
     pub(crate) fn looked_up(&self, key: &[u8], found: Option<u64>) {

@@ -46,6 +46,8 @@ pub(crate) struct Write<'v> {
     pub(crate) allow_stale: bool,
     /// What an append or prepend to nothing creates lasts so long; else it stores nothing.
     pub(crate) vivify: Option<Expiry>,
+    /// If there is no room, what was there goes.
+    pub(crate) forget: bool,
 }
 
 impl<'v> Write<'v> {
@@ -60,6 +62,7 @@ impl<'v> Write<'v> {
             cas: None,
             allow_stale: false,
             vivify: None,
+            forget: mode == Mode::Set,
         }
     }
 }
@@ -120,7 +123,7 @@ impl Turn<'_> {
                 self.count_comparison(write, &look);
                 (look.written.with_cas(cas), look.found)
             }
-            Err(error) => (self.refused(key, write.mode, error), None),
+            Err(error) => (self.refused(key, write, error), None),
         };
         if self.watched != Kinds::NONE {
             self.watch_write(key.bytes(), write, written, found);
@@ -128,11 +131,12 @@ impl Turn<'_> {
         written
     }
 
-    /// Refuses a value before it was received, when its length alone is reason enough.
-    pub(crate) fn refuse(&self, key: &[u8], mode: Mode, length: u64) -> Option<Written> {
+    /// Refuses a value before it was received, when its length alone is reason enough. `forget` is
+    /// [`Write::forget`].
+    pub(crate) fn refuse(&self, key: &[u8], mode: Mode, forget: bool, length: u64) -> Option<Written> {
         let error = self.store().fits(key.len(), length).err()?;
         let key = self.store().key(key);
-        let written = self.refused(&key, mode, error);
+        let written = self.refused_at_start(&key, forget, error);
         if self.watched != Kinds::NONE {
             let write = Write::new(mode, Payload::Parts(&[]));
             self.watch_write(key.bytes(), &write, written, None);
@@ -140,13 +144,10 @@ impl Turn<'_> {
         Some(written)
     }
 
-    /// A store failed. What was there before a `set` must not survive it: the client would take the old value for
-    /// the new one.
-    pub(crate) fn refused(&self, key: &Key<'_>, mode: Mode, error: StoreError) -> Written {
-        if matches!(mode, Mode::Append | Mode::Prepend) {
-            return Written::NotStored;
-        }
-        if mode == Mode::Set {
+    /// No memory could be had for a value. What was there before a `set` must not survive it: the client would take
+    /// the old value for the new one.
+    pub(crate) fn refused_at_start(&self, key: &Key<'_>, forget: bool, error: StoreError) -> Written {
+        if forget {
             // Removing needs no memory; that it cannot fail is the engine's promise.
             let _ = self.update(key, |_| (Decision::Remove, ()));
         }
@@ -158,6 +159,15 @@ impl Turn<'_> {
         };
         counter.add(1);
         written
+    }
+
+    /// A value that would have fitted by itself and does not together with what was there is only not stored.
+    fn refused(&self, key: &Key<'_>, write: &Write<'_>, error: StoreError) -> Written {
+        let joins = matches!(write.mode, Mode::Append | Mode::Prepend);
+        if joins && self.store().fits(key.bytes().len(), write.value.len()).is_ok() {
+            return Written::NotStored;
+        }
+        self.refused_at_start(key, write.forget, error)
     }
 
     fn count_comparison(&self, write: &Write<'_>, look: &Look) {

@@ -38,23 +38,6 @@ pub(crate) fn deleted(out: &mut Vec<u8>, id: u64, key: &[u8], command: &str, len
     text(out, format_args!(" cmd={command} clsid=1 size={length}\n"));
 }
 
-/// The store dropped a living item to make room.
-pub(crate) fn eviction(out: &mut Vec<u8>, id: u64, key: &[u8], item: &Evicted) {
-    head(out, id, "eviction");
-    append_key(out, key);
-    let fetched = if item.fetched { "yes" } else { "no" };
-    let Evicted { seconds_left, seconds_idle, length, .. } = item;
-    text(out, format_args!(" fetch={fetched} ttl={seconds_left} la={seconds_idle} clsid=1 size={length}\n"));
-}
-
-/// What [`eviction`] tells.
-pub(crate) struct Evicted {
-    pub(crate) fetched: bool,
-    pub(crate) seconds_left: i64,
-    pub(crate) seconds_idle: u32,
-    pub(crate) length: u64,
-}
-
 /// A connection began, or ended for `reason`.
 pub(crate) fn connection(out: &mut Vec<u8>, id: u64, peer: &Peer, reason: Option<&str>, connection: u32) {
     head(out, id, if reason.is_some() { "conn_close" } else { "conn_new" });

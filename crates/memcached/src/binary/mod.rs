@@ -1,0 +1,175 @@
+//! The binary protocol.
+//!
+//! memcached answers it strictly in order although it carries identifiers, and clients rely on that; so do we.
+
+mod get;
+mod rare;
+mod sasl;
+mod store;
+
+use io::{Output, Took};
+use kv::{Engine, Payload, StoreError};
+use wire::Parsed;
+use wire::memcached::binary::{self, Error, Opcode, Operation, Request, Status};
+
+use crate::clock;
+use crate::operations::Turn;
+use crate::operations::remove::{Removal, Removed};
+use crate::session::{Reason, Then};
+use crate::text::Step;
+
+/// What a binary connection remembers between two turns.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    /// So many bytes of a refused request are left.
+    swallow: u64,
+    authenticated: bool,
+}
+
+impl Session {
+    /// Executes what is in the input.
+    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Then) {
+        let mut at = 0;
+        loop {
+            if self.swallow > 0 {
+                let used = (input.len() - at).min(usize::try_from(self.swallow).unwrap_or(usize::MAX));
+                self.swallow -= used as u64;
+                at += used;
+            }
+            if out.full() || at == input.len() {
+                return (Took::from(at), Then::Go);
+            }
+            match self.next(turn, &input[at..], out) {
+                Step::Done(used) => at += used,
+                Step::Wait(need) => return (Took { consumed: at, need }, Then::Go),
+                Step::Stop(used, then) => return (Took::from(at + used), then),
+            }
+        }
+    }
+
+    /// Executes a storage command whose value was received apart.
+    pub(crate) fn received(turn: &Turn<'_>, head: &[u8], value: Payload<'_>, out: &mut Vec<u8>) {
+        if let Parsed::Done(Ok(request), _) = binary::parse(head) {
+            store::finish(turn, &request, value, out);
+        }
+    }
+
+    /// Answers a storage command for whose value there is no room; the value will be thrown away.
+    pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: StoreError, out: &mut Vec<u8>) {
+        if let Parsed::Done(Ok(request), _) = binary::parse(head) {
+            store::no_room(turn, &request, error, out);
+        }
+    }
+
+    /// The rest of a value is thrown away before the next request.
+    pub(crate) fn swallow(&mut self, bytes: u64) {
+        self.swallow = bytes;
+    }
+
+    #[inline]
+    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+        match binary::parse(input) {
+            Parsed::Done(Ok(request), used) if !self.may(turn, &request) => locked_out(&request, used, out),
+            Parsed::Done(Ok(request), used) => match request.operation {
+                Operation::Get { .. } => get::run(turn, &request, input, used, out),
+                _ => self.execute(turn, &request, input, used, out),
+            },
+            Parsed::Done(Err(error), used) => self.refuse(turn, error, used, out),
+            Parsed::More(need) => Step::Wait(need),
+        }
+    }
+
+    #[inline(never)]
+    fn execute(
+        &mut self,
+        turn: &Turn<'_>,
+        request: &Request<'_>,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        match request.operation {
+            Operation::Store { .. } | Operation::Concatenate(_) => {
+                return self.store(turn, request, input, used, out);
+            }
+            Operation::Sasl(step) => return self.sasl(turn, request, step, input, used, out),
+            Operation::GetAndTouch { exptime, .. } => get::touch(turn, request, exptime, true, out),
+            Operation::Touch { exptime } => get::touch(turn, request, exptime, false, out),
+            Operation::Stat => return rare::stat(turn, request, used, out),
+            Operation::Quit => {
+                success(request, out.buffer());
+                return Step::Stop(used, Then::Close(Reason::Normal));
+            }
+            Operation::Noop => success(request, out.buffer()),
+            Operation::Version => rare::version(turn, request, out.buffer()),
+            Operation::Delete => delete(turn, request, out.buffer()),
+            Operation::Flush { exptime } => rare::flush(turn, request, exptime, out.buffer()),
+            Operation::Arithmetic { .. } => rare::arithmetic(turn, request, out.buffer()),
+            // Reads in a row are executed together, in `get::run`.
+            Operation::Get { .. } => {}
+        }
+        Step::Done(used)
+    }
+
+    /// Whether the client may ask for this.
+    #[inline]
+    fn may(&self, turn: &Turn<'_>, request: &Request<'_>) -> bool {
+        !turn.service.is_guarded()
+            || self.authenticated
+            || matches!(request.operation, Operation::Sasl(_) | Operation::Version)
+    }
+
+    #[cold]
+    fn refuse(&mut self, turn: &Turn<'_>, error: Error, used: usize, out: &mut Output) -> Step {
+        let sasl = matches!(error.opcode(), Opcode::SASL_LIST_MECHS | Opcode::SASL_AUTH | Opcode::SASL_STEP);
+        let open = !turn.service.is_guarded() || self.authenticated || sasl || error.opcode() == Opcode::VERSION;
+        if error.framed() && !open {
+            let status = Status::AuthenticationFailed;
+            binary::status(out.buffer(), error.opcode(), error.opaque(), 0, status);
+            return Step::Stop(used, Then::Close(Reason::Error));
+        }
+        error.reply(out.buffer());
+        if error.fatal() {
+            return Step::Stop(used, Then::Close(Reason::Error));
+        }
+        self.swallow = error.swallow();
+        Step::Done(used)
+    }
+}
+
+#[cold]
+fn locked_out(request: &Request<'_>, used: usize, out: &mut Output) -> Step {
+    failure(request, Status::AuthenticationFailed, out.buffer());
+    Step::Stop(used, Then::Close(Reason::Error))
+}
+
+fn delete(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
+    let compare = (request.cas != 0).then_some(request.cas);
+    match turn.remove(&turn.store().key(request.key), &Removal::plain("delete", compare)) {
+        Removed::Removed => success(request, out),
+        Removed::NotFound => failure(request, Status::NotFound, out),
+        Removed::Exists => failure(request, Status::Exists, out),
+        Removed::NoMemory => failure(request, Status::OutOfMemory, out),
+    }
+}
+
+/// Appends a response without a body, unless the request is a quiet one.
+fn success(request: &Request<'_>, out: &mut Vec<u8>) {
+    success_with_cas(request, 0, out);
+}
+
+fn success_with_cas(request: &Request<'_>, cas: u64, out: &mut Vec<u8>) {
+    if !request.opcode.quiet() {
+        binary::status(out, request.opcode, request.opaque, cas, Status::Success);
+    }
+}
+
+/// Appends a failure; quiet requests are told, too.
+fn failure(request: &Request<'_>, status: Status, out: &mut Vec<u8>) {
+    binary::status(out, request.opcode, request.opaque, 0, status);
+}
+
+/// What an expiry time means: it's unsigned here, so that none is negative.
+fn expiry(exptime: u32, turn: &Turn<'_>) -> kv::Expiry {
+    clock::expiry(i64::from(exptime), turn.now)
+}

@@ -1,0 +1,79 @@
+//! Increment and Decrement, Flush, Stat, Version.
+
+use io::Output;
+use kv::Engine;
+use wire::memcached::binary::{self, Operation, Request, Status};
+
+use super::{expiry, failure, success};
+use crate::operations::Turn;
+use crate::operations::count::{Count, Counted};
+use crate::session::{Dump, Then};
+use crate::statistics::{self, Group};
+use crate::text::Step;
+
+/// This expiry forbids to create a number.
+const NEVER_CREATE: u32 = u32::MAX;
+
+pub(super) fn arithmetic(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
+    let Operation::Arithmetic { increment, delta, initial, exptime } = request.operation else { return };
+    let count = Count {
+        increment,
+        delta,
+        compare: request.cas,
+        cas: None,
+        expiry: None,
+        create: (exptime != NEVER_CREATE).then(|| (initial, expiry(exptime, turn))),
+    };
+    match turn.count(&turn.store().key(request.key), &count) {
+        Counted::Number { .. } if request.opcode.quiet() => {}
+        Counted::Number { number, cas, .. } => binary::value(out, request.opcode, request.opaque, cas, number),
+        Counted::NotFound => failure(request, Status::NotFound, out),
+        Counted::Exists => failure(request, Status::Exists, out),
+        Counted::NotNumeric => failure(request, Status::NonNumeric, out),
+        Counted::NoMemory => failure(request, Status::OutOfMemory, out),
+    }
+}
+
+pub(super) fn flush(turn: &Turn<'_>, request: &Request<'_>, exptime: u32, out: &mut Vec<u8>) {
+    if !turn.service.config.flush {
+        return failure(request, Status::AuthenticationFailed, out);
+    }
+    turn.counters.cmd_flush.add(1);
+    turn.flush(i64::from(exptime));
+    success(request, out);
+}
+
+pub(super) fn version(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
+    let version = turn.service.config.version.as_bytes();
+    binary::message(out, request.opcode, request.opaque, 0, Status::Success, &[], version);
+}
+
+pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mut Output) -> Step {
+    let buffer = out.buffer();
+    match request.key {
+        b"sizes" => return Step::Stop(used, Then::Dump(Dump::Sizes { opaque: Some(request.opaque) })),
+        b"reset" => turn.service.reset_statistics(),
+        b"detail on" if turn.service.config.dump => turn.service.detail.switch(true),
+        b"detail off" if turn.service.config.dump => turn.service.detail.switch(false),
+        b"detail dump" if turn.service.config.dump => {
+            let mut dump = Vec::new();
+            turn.service.detail.dump(&mut dump);
+            binary::stat(buffer, request.opaque, "detailed", &dump);
+        }
+        name => match Group::named(name) {
+            Some(name) => group(turn, request, name, buffer),
+            None => {
+                failure(request, Status::NotFound, buffer);
+                return Step::Done(used);
+            }
+        },
+    }
+    binary::stat(buffer, request.opaque, "", "");
+    Step::Done(used)
+}
+
+fn group(turn: &Turn<'_>, request: &Request<'_>, group: Group, out: &mut Vec<u8>) {
+    statistics::tell(turn, group, &mut |name, value| {
+        binary::stat(out, request.opaque, name, value.to_string());
+    });
+}

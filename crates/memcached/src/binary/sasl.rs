@@ -1,0 +1,71 @@
+//! Authentication: SASL with the one mechanism PLAIN.
+
+use io::Output;
+use wire::memcached::binary::{self, Request, Sasl, Status};
+
+use super::{Session, failure};
+use crate::operations::Turn;
+use crate::text::Step;
+
+const MECHANISM: &[u8] = b"PLAIN";
+
+/// The longest message of a client.
+const MESSAGE_LENGTH_MAX: usize = 16 * 1024;
+
+impl Session {
+    pub(super) fn sasl(
+        &mut self,
+        turn: &Turn<'_>,
+        request: &Request<'_>,
+        step: Sasl,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        let length = request.value_length as usize;
+        let out = out.buffer();
+        let refusal = if !turn.service.is_guarded() {
+            Some(Status::UnknownCommand)
+        } else {
+            (length > MESSAGE_LENGTH_MAX).then_some(Status::OutOfMemory)
+        };
+        if let Some(status) = refusal {
+            failure(request, status, out);
+            self.swallow = length as u64;
+            return Step::Done(used);
+        }
+        let Some(message) = input[used..].get(..length) else { return Step::Wait(used + length) };
+        match step {
+            Sasl::ListMechanisms => reply(request, MECHANISM, out),
+            Sasl::Authenticate => {
+                // Who begins anew is nobody until it succeeds.
+                self.authenticated = authenticate(turn, request.key, message);
+                match self.authenticated {
+                    true => reply(request, b"Authenticated", out),
+                    false => failure(request, Status::AuthenticationFailed, out),
+                }
+            }
+            // PLAIN has one step only.
+            Sasl::Step => {
+                turn.counters.auth_cmds.add(1);
+                turn.counters.auth_errors.add(1);
+                failure(request, Status::AuthenticationFailed, out);
+            }
+        }
+        Step::Done(used + length)
+    }
+}
+
+fn reply(request: &Request<'_>, text: &[u8], out: &mut Vec<u8>) {
+    binary::message(out, request.opcode, request.opaque, 0, Status::Success, &[], text);
+}
+
+/// The message of PLAIN is an identity to act for, a name and a password, with zeros between (RFC 4616).
+fn authenticate(turn: &Turn<'_>, mechanism: &[u8], message: &[u8]) -> bool {
+    let mut parts = message.splitn(3, |&byte| byte == 0).skip(1);
+    let (name, password) = (parts.next(), parts.next());
+    match (mechanism == MECHANISM, name, password) {
+        (true, Some(name), Some(password)) => turn.authenticate(name, password),
+        _ => turn.authenticate(b"", b""),
+    }
+}

@@ -1,0 +1,101 @@
+//! Set, Add, Replace, Append and Prepend.
+
+use io::Output;
+use kv::{Engine, Payload, StoreError};
+use wire::memcached::binary::{Concatenate, Operation, Request, Status, StoreVerb};
+
+use super::{Session, expiry, failure, success_with_cas};
+use crate::operations::Turn;
+use crate::operations::write::{Mode, Write, Written};
+use crate::session::{Then, Upload};
+use crate::text::Step;
+
+impl Session {
+    /// Executes a storage request whose head took `used` bytes, if its value is there.
+    pub(super) fn store(
+        &mut self,
+        turn: &Turn<'_>,
+        request: &Request<'_>,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        let length = request.value_length as usize;
+        if let Some(value) = input[used..].get(..length) {
+            let parts = [value];
+            finish(turn, request, Payload::Parts(&parts), out.buffer());
+            return Step::Done(used + length);
+        }
+        let mode = mode(request);
+        if let Some(written) = turn.refuse(request.key, mode, forgets(request), length as u64) {
+            failure(request, early_status(written), out.buffer());
+            self.swallow = length as u64;
+            return Step::Done(used);
+        }
+        if length as u64 >= turn.store().large_value() {
+            let upload = Upload { head: input[..used].to_vec(), length: length as u64 };
+            return Step::Stop(used, Then::Receive(Box::new(upload)));
+        }
+        Step::Wait(used + length)
+    }
+}
+
+/// Stores a value that is there.
+pub(super) fn finish(turn: &Turn<'_>, request: &Request<'_>, value: Payload<'_>, out: &mut Vec<u8>) {
+    let mut write = Write {
+        compare: request.cas,
+        forget: forgets(request),
+        ..Write::new(mode(request), value)
+    };
+    if let Operation::Store { flags, exptime, .. } = request.operation {
+        write.flags = flags;
+        write.expiry = expiry(exptime, turn);
+    }
+    let key = turn.store().key(request.key);
+    let status = match turn.write(&key, &write) {
+        Written::Stored { cas, .. } => return success_with_cas(request, cas, out),
+        Written::Exists => Status::Exists,
+        Written::NotFound => Status::NotFound,
+        Written::NotStored => not_stored(request),
+        written => early_status(written),
+    };
+    failure(request, status, out);
+}
+
+/// Answers when there is no room to receive the value.
+pub(super) fn no_room(turn: &Turn<'_>, request: &Request<'_>, error: StoreError, out: &mut Vec<u8>) {
+    let key = turn.store().key(request.key);
+    failure(request, early_status(turn.refused_at_start(&key, forgets(request), error)), out);
+}
+
+/// A cas makes each of Set, Add and Replace a store over the one item that has it.
+fn mode(request: &Request<'_>) -> Mode {
+    match request.operation {
+        Operation::Concatenate(Concatenate::Append) => Mode::Append,
+        Operation::Concatenate(Concatenate::Prepend) => Mode::Prepend,
+        _ if request.cas != 0 => Mode::Cas,
+        Operation::Store { verb: StoreVerb::Add, .. } => Mode::Add,
+        Operation::Store { verb: StoreVerb::Replace, .. } => Mode::Replace,
+        _ => Mode::Set,
+    }
+}
+
+fn forgets(request: &Request<'_>) -> bool {
+    matches!(request.operation, Operation::Store { verb: StoreVerb::Set, .. })
+}
+
+/// An unmet condition has a name of its own where it has only one cause.
+fn not_stored(request: &Request<'_>) -> Status {
+    match mode(request) {
+        Mode::Add => Status::Exists,
+        Mode::Replace => Status::NotFound,
+        _ => Status::NotStored,
+    }
+}
+
+fn early_status(written: Written) -> Status {
+    match written {
+        Written::TooLarge => Status::TooLarge,
+        _ => Status::OutOfMemory,
+    }
+}

@@ -1,0 +1,122 @@
+//! Answers that look at every item: `lru_crawler metadump`, `lru_crawler mgdump`, `stats sizes`.
+//!
+//! The store is scanned a few buckets at a time, other connections have their turn between, and nothing is read on
+//! before the client has taken what was sent.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+use io::Stream;
+use kv::{Cursor, Engine, Entry, Expiry};
+use wire::memcached::{binary, text};
+
+use crate::connection::Context;
+use crate::session::Dump;
+use crate::statistics::is_printable;
+use crate::watch::line::uri_encode;
+
+/// Buckets that are looked at before others have their turn.
+const STEPS: usize = 256;
+/// Bytes that are sent at once.
+const CHUNK: usize = 32 * 1024;
+/// Sizes are rounded up to multiples of this,
+const SIZE_STEP: u64 = 32;
+/// and to powers of two from here on, so that the histogram stays small.
+const SIZE_STEPS_END: u64 = 1 << 20;
+
+pub(crate) async fn dump(context: &Context<'_>, stream: &mut Stream, dump: Dump) -> Result<(), io::Error> {
+    match dump {
+        Dump::Sizes { opaque } => sizes(context, stream, opaque).await,
+        Dump::Meta => keys(context, stream, metadata).await,
+        Dump::Commands => keys(context, stream, command).await,
+    }
+}
+
+/// Sends a line for each item, and `END`.
+async fn keys(
+    context: &Context<'_>,
+    stream: &mut Stream,
+    append: fn(&Entry<'_>, &mut Vec<u8>),
+) -> Result<(), io::Error> {
+    let mut out = text::OK.to_vec();
+    let mut cursor = Some(Cursor::default());
+    while let Some(from) = cursor {
+        let turn = context.turn();
+        cursor = turn.store().scan(from, STEPS, turn.now, |entry| append(entry, &mut out));
+        if out.len() >= CHUNK {
+            send(context, stream, std::mem::take(&mut out)).await?;
+        } else {
+            io::yield_now().await;
+        }
+    }
+    out.extend_from_slice(text::END);
+    send(context, stream, out).await
+}
+
+fn metadata(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"key=");
+    uri_encode(out, entry.key());
+    let ends = match entry.expiry() {
+        Expiry::Never => -1,
+        Expiry::At(second) => i64::from(second),
+    };
+    let fetched = if entry.fetched() { "yes" } else { "no" };
+    let size = entry.key().len() as u64 + entry.len();
+    // Writing to a Vec cannot fail.
+    let _ = writeln!(
+        out,
+        " exp={ends} la={} cas={} fetch={fetched} cls=1 size={size} flags={}",
+        entry.last_access(),
+        entry.cas(),
+        entry.flags()
+    );
+}
+
+fn command(entry: &Entry<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"mg ");
+    if is_printable(entry.key()) {
+        out.extend_from_slice(entry.key());
+    } else {
+        // wire encodes keys only as a reply's flag: ` k<key> b`.
+        let start = out.len();
+        wire::memcached::meta::key(out, entry.key(), true);
+        out.drain(start..start + 2);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Sends how many items there are of each size.
+async fn sizes(context: &Context<'_>, stream: &mut Stream, opaque: Option<u32>) -> Result<(), io::Error> {
+    let mut sizes = BTreeMap::<u64, u64>::new();
+    let mut cursor = Some(Cursor::default());
+    while let Some(from) = cursor {
+        let turn = context.turn();
+        cursor = turn.store().scan(from, STEPS, turn.now, |entry| {
+            let size = entry.key().len() as u64 + entry.len();
+            let class = match size < SIZE_STEPS_END {
+                true => size.next_multiple_of(SIZE_STEP),
+                false => size.next_power_of_two(),
+            };
+            *sizes.entry(class).or_default() += 1;
+        });
+        io::yield_now().await;
+    }
+    let mut out = Vec::new();
+    for (size, items) in sizes {
+        match opaque {
+            None => text::stat(&mut out, size.to_string(), items.to_string()),
+            Some(opaque) => binary::stat(&mut out, opaque, size.to_string(), items.to_string()),
+        }
+    }
+    match opaque {
+        None => out.extend_from_slice(text::END),
+        Some(opaque) => binary::stat(&mut out, opaque, "", ""),
+    }
+    send(context, stream, out).await
+}
+
+async fn send(context: &Context<'_>, stream: &mut Stream, out: Vec<u8>) -> Result<(), io::Error> {
+    context.counters.bytes_written.add(out.len() as u64);
+    stream.send(out).await?;
+    stream.flush().await
+}

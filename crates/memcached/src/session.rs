@@ -1,0 +1,58 @@
+//! What a connection remembers between two turns, and what it must do outside of them.
+
+use crate::watch::Kinds;
+
+/// Why a connection ends; watchers are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    Error,
+    Normal,
+    IdleTimeout,
+    Shutdown,
+}
+
+impl Reason {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Reason::Error => "error",
+            Reason::Normal => "normal",
+            Reason::IdleTimeout => "idle_timeout",
+            Reason::Shutdown => "shutdown",
+        }
+    }
+}
+
+/// What follows a turn.
+#[derive(Debug)]
+pub(crate) enum Then {
+    /// The next turn.
+    Go,
+    /// The end.
+    Close(Reason),
+    /// A value too large for the loop's buffer is received into memory of its own.
+    Receive(Box<Upload>),
+    /// The connection becomes a watcher.
+    Watch(Kinds),
+    /// The connection receives all keys.
+    Dump(Dump),
+}
+
+/// A storage command whose value is still to come.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    /// The command's line, or its header, extras and key; parsed again when the value is there.
+    pub(crate) head: Vec<u8>,
+    /// Length of the value.
+    pub(crate) length: u64,
+}
+
+/// How keys are dumped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dump {
+    /// `lru_crawler metadump`: key and metadata.
+    Meta,
+    /// `lru_crawler mgdump`: as `mg` commands.
+    Commands,
+    /// `stats sizes`: how many items there are of each size. A binary request has an identifier.
+    Sizes { opaque: Option<u32> },
+}

@@ -1,0 +1,242 @@
+//! `get`, `gets`, `gat`, `gats`.
+
+use io::{Output, Piece};
+use kv::{Decision, Engine, Entry, Key, Pinned, Value};
+use std::sync::Arc;
+use wire::Parsed;
+use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
+
+use super::{Pause, Session, Step};
+use crate::clock;
+use crate::operations::{Turn, settled};
+use crate::session::Then;
+
+/// So many lookups are hashed and prefetched before the first is executed: enough to hide a memory access behind the
+/// others, few enough to stay in the nearest cache.
+const BATCH: usize = 32;
+
+/// Keys that were parsed ahead, and where in the input each ends.
+struct Batch<'a> {
+    keys: [(Key<'a>, usize); BATCH],
+    len: usize,
+}
+
+impl<'a> Batch<'a> {
+    #[inline]
+    fn new(first: Key<'a>, end: usize) -> Batch<'a> {
+        Batch { keys: [(first, end); BATCH], len: 1 }
+    }
+
+    #[inline]
+    fn push(&mut self, key: Key<'a>, end: usize) {
+        self.keys[self.len] = (key, end);
+        self.len += 1;
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.len == BATCH
+    }
+
+    #[inline]
+    fn keys(&self) -> &[(Key<'a>, usize)] {
+        &self.keys[..self.len]
+    }
+}
+
+impl Session {
+    #[inline]
+    pub(super) fn get(
+        &mut self,
+        turn: &Turn<'_>,
+        get: &Get<'_>,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        match get.keys.single() {
+            Some(key) if get.verb == GetVerb::Get && get.complete => single_keys(turn, key, input, used, out),
+            _ => self.keys(turn, get.verb, get.exptime, (get.keys, get.complete), input, used, out),
+        }
+    }
+
+    /// Goes on with a line of keys.
+    pub(super) fn more_keys(
+        &mut self,
+        turn: &Turn<'_>,
+        verb: GetVerb,
+        exptime: i64,
+        input: &[u8],
+        out: &mut Output,
+    ) -> Step {
+        self.pause = Pause::Nothing;
+        match text::parse_keys(input) {
+            Parsed::Done(Ok(run), used) => {
+                self.keys(turn, verb, exptime, (run.keys, run.complete), input, used, out)
+            }
+            Parsed::Done(Err(error), used) => self.refuse(turn, error, input, used, out),
+            Parsed::More(need) => {
+                self.pause = Pause::Keys { verb, exptime };
+                Step::Wait(need)
+            }
+        }
+    }
+
+    /// Answers for the keys of one line, or of the part of it that is there.
+    #[expect(clippy::too_many_arguments, reason = "a line's parts; a struct of them would be made for this one call")]
+    fn keys(
+        &mut self,
+        turn: &Turn<'_>,
+        verb: GetVerb,
+        exptime: i64,
+        (mut keys, complete): (Keys<'_>, bool),
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        while let Some(batch) = next_batch(turn, &mut keys, input) {
+            for (index, (key, end)) in batch.keys().iter().enumerate() {
+                answer(turn, key, verb, exptime, out);
+                let last = index + 1 == batch.len && keys.is_empty();
+                if out.full() && !last {
+                    self.pause = Pause::Keys { verb, exptime };
+                    return Step::Stop(*end, Then::Go);
+                }
+            }
+        }
+        if !complete {
+            self.pause = Pause::Keys { verb, exptime };
+            return Step::Stop(used, Then::Go);
+        }
+        out.write(text::END);
+        Step::Done(used)
+    }
+}
+
+/// The next keys of a line, hashed and on their way into the cache.
+fn next_batch<'a>(turn: &Turn<'_>, keys: &mut Keys<'a>, input: &[u8]) -> Option<Batch<'a>> {
+    let store = turn.store();
+    let end_of = |key: &[u8]| key.as_ptr() as usize + key.len() - input.as_ptr() as usize;
+    let first = keys.next()?;
+    let mut batch = Batch::new(store.key(first), end_of(first));
+    if keys.is_empty() {
+        return Some(batch);
+    }
+    store.prefetch(&batch.keys[0].0);
+    while !batch.is_full() {
+        let Some(bytes) = keys.next() else { break };
+        let key = store.key(bytes);
+        store.prefetch(&key);
+        batch.push(key, end_of(bytes));
+    }
+    batch.keys().iter().for_each(|(key, _)| store.prefetch_item(key));
+    Some(batch)
+}
+
+/// Answers `get <key>` and all such commands that directly follow.
+#[inline]
+fn single_keys(turn: &Turn<'_>, first: &[u8], input: &[u8], used: usize, out: &mut Output) -> Step {
+    let store = turn.store();
+    let key = store.key(first);
+    let Some((second, end)) = next_single(&input[used..]) else {
+        value(turn, &key, false, out);
+        out.write(text::END);
+        return Step::Done(used);
+    };
+    store.prefetch(&key);
+    let mut batch = Batch::new(key, used);
+    let mut at = used + end;
+    let key = store.key(second);
+    store.prefetch(&key);
+    batch.push(key, at);
+    while !batch.is_full()
+        && let Some((bytes, end)) = next_single(&input[at..])
+    {
+        at += end;
+        let key = store.key(bytes);
+        store.prefetch(&key);
+        batch.push(key, at);
+    }
+    batch.keys().iter().for_each(|(key, _)| store.prefetch_item(key));
+    for (key, end) in batch.keys() {
+        value(turn, key, false, out);
+        out.write(text::END);
+        if out.full() {
+            return Step::Done(*end);
+        }
+    }
+    Step::Done(at)
+}
+
+/// The key of a `get` for one key, if that is what comes next.
+#[inline]
+fn next_single(input: &[u8]) -> Option<(&[u8], usize)> {
+    if !input.starts_with(b"get ") {
+        return None;
+    }
+    match text::parse(input) {
+        Parsed::Done(Ok(Command::Get(get)), used) if get.complete => Some((get.keys.single()?, used)),
+        _ => None,
+    }
+}
+
+fn answer(turn: &Turn<'_>, key: &Key<'_>, verb: GetVerb, exptime: i64, out: &mut Output) {
+    match verb.touches() {
+        false => value(turn, key, verb.with_cas(), out),
+        true => touched_value(turn, key, exptime, verb.with_cas(), out),
+    }
+}
+
+/// Appends the item's `VALUE`, if there is one.
+#[inline]
+fn value(turn: &Turn<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) {
+    let buffer = out.buffer();
+    let found = settled(turn.store().read(key, turn.now, |entry| Some(append(entry?, with_cas, buffer))));
+    turn.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
+    if let Some((_, Some(pinned))) = found {
+        push(out, pinned, true);
+    }
+}
+
+fn touched_value(turn: &Turn<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, out: &mut Output) {
+    let expiry = clock::expiry(exptime, turn.now);
+    let buffer = out.buffer();
+    let start = buffer.len();
+    let touched = turn.update(key, |entry| {
+        buffer.truncate(start);
+        (Decision::touch(expiry), entry.map(|entry| append(entry, with_cas, buffer)))
+    });
+    // What could not be moved to its new end is answered as what it is to the client: not there.
+    let found = touched.ok().and_then(|(found, _)| found);
+    turn.touched(key.bytes(), found.as_ref().map(|found| found.0));
+    match found {
+        Some((_, Some(pinned))) => push(out, pinned, true),
+        Some(_) => {}
+        None => out.buffer().truncate(start),
+    }
+}
+
+/// Appends line and value; a large value is handed back instead, to go out uncopied.
+#[inline]
+fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<Pinned>) {
+    let length = entry.len();
+    text::value_line(out, entry.key(), entry.flags(), length, with_cas.then(|| entry.cas()));
+    match entry.value() {
+        Value::Bytes(bytes) => {
+            out.extend_from_slice(bytes);
+            out.extend_from_slice(b"\r\n");
+            (length, None)
+        }
+        Value::Shared(pinned) => (length, Some(pinned)),
+    }
+}
+
+/// Puts a large value into the output without copying it.
+#[cold]
+pub(crate) fn push(out: &mut Output, pinned: Pinned, line_end: bool) {
+    let range = 0..pinned.len();
+    out.push(Piece::Shared { owner: Arc::new(pinned), range });
+    if line_end {
+        out.write(b"\r\n");
+    }
+}

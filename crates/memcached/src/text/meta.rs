@@ -1,0 +1,427 @@
+//! `mg`, `md`, `ma`, `mn`, `me`.
+
+use io::Output;
+use kv::{Change, Decision, Engine, Entry, Expiry, Key, New, Pinned, Value};
+use wire::Parsed;
+use wire::memcached::meta::{self, KeyBuffer, Meta, MetaVerb, Status};
+use wire::memcached::text::{self, Command};
+
+use super::Step;
+use super::get::push;
+use crate::clock::{expiry, seconds_left};
+use crate::operations::count::{Count, Counted};
+use crate::operations::number::Decimal;
+use crate::operations::remove::{Removal, Removed};
+use crate::operations::{Turn, settled};
+
+/// So many `mg` are parsed ahead; each is larger than a `get`'s key.
+const BATCH: usize = 16;
+
+/// What the reply to `mg` is made of.
+struct View<'a> {
+    key: &'a [u8],
+    length: u64,
+    flags: u32,
+    cas: u64,
+    expiry: Expiry,
+    idle: u32,
+    fetched: bool,
+    stale: bool,
+    won: bool,
+    /// The command made it itself.
+    created: bool,
+}
+
+/// What `mg` does to an item beside reading it.
+#[derive(Clone, Copy)]
+struct Plan {
+    expiry: Option<Expiry>,
+    wins: bool,
+}
+
+/// How a look at the item went.
+enum Look {
+    Missing,
+    /// The reply is there; a large value goes out uncopied.
+    Hit(u64, Option<Pinned>),
+    /// Nothing was there, and the command made something.
+    Created,
+    /// Reading is not enough.
+    MustChange,
+}
+
+/// Executes `mg` and all others that directly follow.
+pub(super) fn get_run(turn: &Turn<'_>, first: &Meta<'_>, input: &[u8], used: usize, out: &mut Output) -> Step {
+    if !input[used..].starts_with(b"mg ") {
+        get(turn, first, out);
+        return Step::Done(used);
+    }
+    let mut batch = [const { None }; BATCH];
+    let mut len = 0;
+    let mut at = used;
+    while len < BATCH
+        && input[at..].starts_with(b"mg ")
+        && let Parsed::Done(Ok(Command::Meta(next)), more) = text::parse(&input[at..])
+    {
+        at += more;
+        if !next.key_binary() {
+            turn.store().prefetch(&turn.store().key(next.key_sent));
+        }
+        batch[len] = Some((next, at));
+        len += 1;
+    }
+    get(turn, first, out);
+    let mut done = used;
+    for (next, end) in batch.iter().flatten() {
+        if out.full() {
+            return Step::Done(done);
+        }
+        get(turn, next, out);
+        done = *end;
+    }
+    Step::Done(done)
+}
+
+fn get(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Output) {
+    let mut scratch = None;
+    let key = turn.store().key(key_of(command, &mut scratch));
+    let start = out.buffer().len();
+    let changes = command.has(b'T') || command.has(b'N') || command.has(b'R');
+    let mut look = if changes { Look::MustChange } else { look(turn, command, &key, out.buffer()) };
+    if let Look::MustChange = look {
+        look = change(turn, command, &key, start, out.buffer());
+    }
+    match look {
+        Look::Hit(length, pinned) => {
+            match command.has(b'T') {
+                true => turn.touched(key.bytes(), Some(length)),
+                false => turn.looked_up(key.bytes(), Some(length)),
+            }
+            if let Some(pinned) = pinned {
+                push(out, pinned, true);
+            }
+        }
+        Look::Created => turn.looked_up(key.bytes(), Some(0)),
+        Look::Missing | Look::MustChange => {
+            turn.looked_up(key.bytes(), None);
+            out.buffer().truncate(start);
+            if !command.quiet() {
+                without_item(command, Status::En, key.bytes(), out.buffer());
+            }
+        }
+    }
+}
+
+/// The key as it is stored; the scratch is only made for one that was sent as base64.
+#[inline]
+pub(super) fn key_of<'k, 'a: 'k>(command: &Meta<'a>, scratch: &'k mut Option<KeyBuffer>) -> &'k [u8] {
+    match command.key_binary() {
+        false => command.key_sent,
+        true => command.key(scratch.insert(KeyBuffer::default())),
+    }
+}
+
+/// Reads an item, unless it turns out that this changes it.
+fn look(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, out: &mut Vec<u8>) -> Look {
+    let look = |entry: Option<&Entry<'_>>| {
+        let Some(entry) = entry else { return Look::Missing };
+        if entry.stale() && !entry.won() {
+            // The first to see a stale item wins the right to recache it.
+            return Look::MustChange;
+        }
+        hit(turn, command, entry, Plan { expiry: None, wins: false }, out)
+    };
+    match command.has(b'u') {
+        true => settled(turn.store().peek(key, turn.now, look)),
+        false => settled(turn.store().read(key, turn.now, look)),
+    }
+}
+
+/// Reads an item that the command may change, or creates it.
+fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out: &mut Vec<u8>) -> Look {
+    let vivify = command.has(b'N').then(|| expiry_of_created(turn, command));
+    let outcome = turn.update(key, |entry| {
+        out.truncate(start);
+        let Some(entry) = entry else {
+            let Some(expiry) = vivify else { return (Decision::Keep, Look::Missing) };
+            let cas = command.has(b'E').then_some(command.cas_new);
+            return (Decision::Put(New { expiry, cas, won: true, ..New::new(&[]) }), Look::Created);
+        };
+        let plan = plan(turn, command, entry);
+        let change = Change {
+            expiry: plan.expiry,
+            accessed: !command.has(b'u'),
+            won: plan.wins.then_some(true),
+            ..Change::default()
+        };
+        (Decision::Change(change), hit(turn, command, entry, plan, out))
+    });
+    // What cannot be created or moved for lack of room is missing.
+    let Ok((look, cas)) = outcome else { return Look::Missing };
+    if let Look::Created = look {
+        let view = View {
+            key: key.bytes(),
+            length: 0,
+            flags: 0,
+            cas,
+            expiry: Expiry::Never,
+            idle: 0,
+            fetched: false,
+            stale: false,
+            won: false,
+            created: true,
+        };
+        let with_value = answer(turn, command, &view, true, out);
+        if with_value {
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+    look
+}
+
+/// Whether the item gets a new expiry and whether the client wins the right to recache. The flags are looked at in
+/// their order: a `T` before an `R` counts for it.
+fn plan(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>) -> Plan {
+    let mut plan = Plan { expiry: None, wins: entry.stale() && !entry.won() };
+    for flag in command.flags() {
+        match flag.letter {
+            b'T' => plan.expiry = Some(expiry(i64::from(command.exptime), turn.now)),
+            b'R' if !entry.won() => {
+                let ends = plan.expiry.unwrap_or(entry.expiry());
+                plan.wins |= ends_before(ends, expiry(i64::from(command.recache), turn.now));
+            }
+            _ => {}
+        }
+    }
+    plan
+}
+
+fn ends_before(expiry: Expiry, limit: Expiry) -> bool {
+    match (expiry, limit) {
+        (Expiry::At(end), Expiry::At(limit)) => end < limit,
+        _ => false,
+    }
+}
+
+/// Appends the reply for an item that is there.
+fn hit(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>, plan: Plan, out: &mut Vec<u8>) -> Look {
+    let view = View {
+        key: entry.key(),
+        length: entry.len(),
+        flags: entry.flags(),
+        cas: entry.cas(),
+        expiry: entry.expiry(),
+        idle: turn.now.0.saturating_sub(entry.last_access()),
+        fetched: entry.fetched(),
+        stale: entry.stale(),
+        won: entry.won(),
+        created: false,
+    };
+    if !answer(turn, command, &view, plan.wins, out) {
+        return Look::Hit(view.length, None);
+    }
+    match entry.value() {
+        Value::Bytes(bytes) => {
+            out.extend_from_slice(bytes);
+            out.extend_from_slice(b"\r\n");
+            Look::Hit(view.length, None)
+        }
+        Value::Shared(pinned) => Look::Hit(view.length, Some(pinned)),
+    }
+}
+
+/// Appends the reply's line; answers whether the value is to follow.
+fn answer(turn: &Turn<'_>, command: &Meta<'_>, view: &View<'_>, wins: bool, out: &mut Vec<u8>) -> bool {
+    let with_value = command.has(b'v') && !(command.has(b'C') && command.cas == view.cas);
+    match with_value {
+        true => meta::value(out, view.length),
+        false => meta::status(out, Status::Hd),
+    }
+    let mut item = Before { created: view.created, expiry: view.expiry };
+    for flag in command.flags() {
+        item.expiry = expiry_after(turn, command, flag.letter, item);
+        match flag.letter {
+            b's' => meta::number(out, b's', view.length),
+            b't' => meta::seconds(out, left(item.expiry, turn)),
+            b'c' => meta::number(out, b'c', view.cas),
+            b'f' => meta::number(out, b'f', u64::from(view.flags)),
+            b'l' => meta::number(out, b'l', u64::from(view.idle)),
+            b'h' => meta::number(out, b'h', u64::from(view.fetched)),
+            b'O' => meta::token(out, flag.token),
+            b'k' => meta::key(out, view.key, command.key_binary()),
+            _ => {}
+        }
+    }
+    if view.won {
+        meta::letter(out, b'Z');
+    }
+    if view.stale {
+        meta::letter(out, b'X');
+    }
+    if wins {
+        meta::letter(out, b'W');
+    }
+    meta::end(out);
+    with_value
+}
+
+fn left(expiry: Expiry, turn: &Turn<'_>) -> Option<u32> {
+    match expiry {
+        Expiry::Never => None,
+        ends => Some(u32::try_from(seconds_left(ends, turn.now)).unwrap_or(0)),
+    }
+}
+
+/// Appends a status with the flags that need no item.
+pub(super) fn without_item(command: &Meta<'_>, status: Status, key: &[u8], out: &mut Vec<u8>) {
+    meta::status(out, status);
+    for flag in command.flags() {
+        match flag.letter {
+            b'O' => meta::token(out, flag.token),
+            b'k' => meta::key(out, key, command.key_binary()),
+            _ => {}
+        }
+    }
+    meta::end(out);
+}
+
+/// Executes `md`, `ma`, `mn` and `me`.
+pub(super) fn execute(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+    match command.verb {
+        MetaVerb::NoOp => out.extend_from_slice(meta::MN),
+        MetaVerb::Delete => delete(turn, command, out),
+        MetaVerb::Arithmetic => arithmetic(turn, command, out),
+        MetaVerb::Debug => debug(turn, command, out),
+        // These two need more than the line.
+        MetaVerb::Get | MetaVerb::Set => {}
+    }
+}
+
+fn delete(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+    let mut scratch = None;
+    let key = turn.store().key(key_of(command, &mut scratch));
+    let exptime = expiry(i64::from(command.exptime), turn.now);
+    let removal = Removal {
+        command: "md",
+        compare: command.has(b'C').then_some(command.cas),
+        cas: command.has(b'E').then_some(command.cas_new),
+        hollow: command.has(b'x').then_some((command.client_flags, exptime)),
+        stale: command.has(b'I').then(|| command.has(b'T').then_some(exptime)),
+    };
+    let status = match turn.remove(&key, &removal) {
+        Removed::Removed if command.quiet() => return,
+        Removed::Removed => Status::Hd,
+        Removed::NotFound => Status::Nf,
+        Removed::Exists => Status::Ex,
+        Removed::NoMemory => return out.extend_from_slice(b"SERVER_ERROR out of memory\r\n"),
+    };
+    without_item(command, status, key.bytes(), out);
+}
+
+fn arithmetic(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+    let mut scratch = None;
+    let key = turn.store().key(key_of(command, &mut scratch));
+    let count = Count {
+        increment: !command.decrement,
+        delta: command.delta,
+        compare: command.cas,
+        cas: command.has(b'E').then_some(command.cas_new),
+        expiry: command.has(b'T').then(|| expiry(i64::from(command.exptime), turn.now)),
+        create: command.has(b'N').then(|| (command.initial, expiry_of_created(turn, command))),
+    };
+    match turn.count(&key, &count) {
+        Counted::Number { .. } if command.quiet() => {}
+        Counted::Number { number, cas, expiry } => {
+            let before = Before { created: expiry.is_none(), expiry: expiry.unwrap_or(Expiry::Never) };
+            number_reply(turn, command, key.bytes(), (number, cas), before, out);
+        }
+        Counted::NotFound => without_item(command, Status::Nf, key.bytes(), out),
+        Counted::Exists => without_item(command, Status::Ex, key.bytes(), out),
+        Counted::NotNumeric => out.extend_from_slice(text::NON_NUMERIC),
+        Counted::NoMemory => out.extend_from_slice(b"SERVER_ERROR out of memory\r\n"),
+    }
+}
+
+/// An item before a command.
+#[derive(Clone, Copy)]
+struct Before {
+    /// There was none.
+    created: bool,
+    expiry: Expiry,
+}
+
+/// The expiry after a flag, of those flags that change it: they count in their order.
+fn expiry_after(turn: &Turn<'_>, command: &Meta<'_>, letter: u8, before: Before) -> Expiry {
+    match letter {
+        b'T' => expiry(i64::from(command.exptime), turn.now),
+        b'N' if before.created => expiry(i64::from(command.vivify), turn.now),
+        _ => before.expiry,
+    }
+}
+
+/// The expiry of an item that a command creates.
+fn expiry_of_created(turn: &Turn<'_>, command: &Meta<'_>) -> Expiry {
+    let nothing = Before { created: true, expiry: Expiry::Never };
+    let after = |before, flag: meta::Flag<'_>| Before {
+        expiry: expiry_after(turn, command, flag.letter, before),
+        ..before
+    };
+    command.flags().fold(nothing, after).expiry
+}
+
+/// Appends the reply for a number that was changed or created.
+fn number_reply(
+    turn: &Turn<'_>,
+    command: &Meta<'_>,
+    key: &[u8],
+    (number, cas): (u64, u64),
+    mut item: Before,
+    out: &mut Vec<u8>,
+) {
+    let decimal = Decimal::new(number);
+    match command.has(b'v') {
+        true => meta::value(out, decimal.bytes().len() as u64),
+        false => meta::status(out, Status::Hd),
+    }
+    for flag in command.flags() {
+        item.expiry = expiry_after(turn, command, flag.letter, item);
+        match flag.letter {
+            b'c' => meta::number(out, b'c', cas),
+            b't' => meta::seconds(out, left(item.expiry, turn)),
+            b'O' => meta::token(out, flag.token),
+            b'k' => meta::key(out, key, command.key_binary()),
+            _ => {}
+        }
+    }
+    meta::end(out);
+    if command.has(b'v') {
+        out.extend_from_slice(decimal.bytes());
+        meta::end(out);
+    }
+}
+
+fn debug(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+    let mut scratch = None;
+    let key = turn.store().key(key_of(command, &mut scratch));
+    turn.counters.cmd_meta.add(1);
+    let start = out.len();
+    let found = settled(turn.store().peek(&key, turn.now, |entry| {
+        let Some(entry) = entry else { return false };
+        let item = meta::Debug {
+            key: entry.key(),
+            key_binary: command.key_binary(),
+            left: left(entry.expiry(), turn),
+            idle: turn.now.0.saturating_sub(entry.last_access()),
+            cas: entry.cas(),
+            fetched: entry.fetched(),
+            class: 1,
+            size: entry.key().len() as u64 + entry.len(),
+        };
+        meta::debug(out, &item);
+        true
+    }));
+    if !found {
+        out.truncate(start);
+        out.extend_from_slice(b"EN\r\n");
+    }
+}

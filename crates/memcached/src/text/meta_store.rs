@@ -1,0 +1,114 @@
+//! `ms`.
+
+use io::Output;
+use kv::{Engine, Payload, StoreError};
+use wire::memcached::meta::{self, Meta, Status};
+use wire::memcached::text;
+
+use super::meta::key_of;
+use super::store::split;
+use super::{Session, Step, is_large, upload};
+use crate::clock::expiry;
+use crate::operations::Turn;
+use crate::operations::write::{Mode, Write, Written};
+use crate::session::Then;
+
+impl Session {
+    /// Executes `ms`, whose line took `used` bytes, if its value is there.
+    pub(super) fn meta_store(
+        &mut self,
+        turn: &Turn<'_>,
+        command: &Meta<'_>,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        let block = &input[used..];
+        if let Some((value, end)) = split(block, command.length) {
+            let parts = [value];
+            finish(turn, command, Payload::Parts(&parts), end == b"\r\n", out.buffer());
+            return Step::Done(used + value.len() + end.len());
+        }
+        let mut scratch = None;
+        let key = key_of(command, &mut scratch);
+        if let Some(written) = turn.refuse(key, mode(command), true, command.length) {
+            out.write(failure(written));
+            self.swallow(command.length + 2);
+            return Step::Stop(used, Then::Go);
+        }
+        match is_large(turn, command.length) {
+            true => upload(&input[..used], command.length, used),
+            false => Step::Wait(used + command.length as usize + 2),
+        }
+    }
+}
+
+/// Stores a value that is there.
+pub(super) fn finish(turn: &Turn<'_>, command: &Meta<'_>, value: Payload<'_>, whole: bool, out: &mut Vec<u8>) {
+    if !whole {
+        // Errors are told even to those who asked for quiet.
+        return out.extend_from_slice(text::BAD_DATA_CHUNK);
+    }
+    let mut scratch = None;
+    let key = turn.store().key(key_of(command, &mut scratch));
+    let mode = mode(command);
+    let write = Write {
+        flags: command.client_flags,
+        expiry: expiry(i64::from(command.exptime), turn.now),
+        compare: command.cas,
+        cas: command.has(b'E').then_some(command.cas_new),
+        allow_stale: command.has(b'I') && mode == Mode::Cas,
+        vivify: command.has(b'N').then(|| expiry(i64::from(command.vivify), turn.now)),
+        forget: true,
+        ..Write::new(mode, value)
+    };
+    let length = value.len();
+    match turn.write(&key, &write) {
+        Written::Stored { .. } if command.quiet() => {}
+        Written::Stored { cas, length } => reply(command, Status::Hd, key.bytes(), cas, length, out),
+        Written::NotStored => reply(command, Status::Ns, key.bytes(), 0, length, out),
+        Written::Exists => reply(command, Status::Ex, key.bytes(), 0, length, out),
+        Written::NotFound => reply(command, Status::Nf, key.bytes(), 0, length, out),
+        written => out.extend_from_slice(failure(written)),
+    }
+}
+
+/// Answers when there is no room to receive the value.
+pub(super) fn no_room(turn: &Turn<'_>, command: &Meta<'_>, error: StoreError, out: &mut Vec<u8>) {
+    let mut scratch = None;
+    let key = turn.store().key(key_of(command, &mut scratch));
+    out.extend_from_slice(failure(turn.refused_at_start(&key, true, error)));
+}
+
+/// A cas makes a set or a replace conditional; the other modes compare it by themselves.
+fn mode(command: &Meta<'_>) -> Mode {
+    match command.mode {
+        meta::Mode::Set | meta::Mode::Replace if command.has(b'C') => Mode::Cas,
+        meta::Mode::Set => Mode::Set,
+        meta::Mode::Add => Mode::Add,
+        meta::Mode::Append => Mode::Append,
+        meta::Mode::Prepend => Mode::Prepend,
+        meta::Mode::Replace => Mode::Replace,
+    }
+}
+
+fn reply(command: &Meta<'_>, status: Status, key: &[u8], cas: u64, length: u64, out: &mut Vec<u8>) {
+    meta::status(out, status);
+    for flag in command.flags() {
+        match flag.letter {
+            b'O' => meta::token(out, flag.token),
+            b'k' => meta::key(out, key, command.key_binary()),
+            b'c' => meta::number(out, b'c', cas),
+            b's' => meta::number(out, b's', length),
+            _ => {}
+        }
+    }
+    meta::end(out);
+}
+
+fn failure(written: Written) -> &'static [u8] {
+    match written {
+        Written::TooLarge => text::TOO_LARGE,
+        _ => text::OUT_OF_MEMORY,
+    }
+}

@@ -1,0 +1,301 @@
+//! Text and meta commands.
+//!
+//! [`Session::run`] takes what lies in the input: runs of single-key reads are parsed ahead, hashed and prefetched as
+//! one batch, everything else is executed as it comes. Replies are appended in order. It stops when the output is
+//! full, also in the middle of a line of keys, and goes on from there in the next turn.
+//!
+//! **Invariant:** what one connection asked for is executed strictly in the order of asking.
+
+mod admin;
+mod get;
+mod meta;
+mod meta_store;
+mod stats;
+mod store;
+
+pub(crate) use get::push;
+
+use io::{Output, Took};
+use kv::{Engine, Payload};
+use wire::Parsed;
+use wire::memcached::meta::MetaVerb;
+use wire::memcached::text::{self, Command, Error, GetVerb};
+
+use crate::operations::Turn;
+use crate::operations::count::{Count, Counted};
+use crate::operations::remove::{Removal, Removed};
+use crate::session::{Dump, Reason, Then};
+use crate::{clock, session};
+
+/// What a text connection remembers between two turns.
+#[derive(Debug, Default)]
+pub(crate) struct Session {
+    pause: Pause,
+    authenticated: bool,
+}
+
+/// In the middle of what the last turn stopped.
+#[derive(Clone, Copy, Debug, Default)]
+enum Pause {
+    #[default]
+    Nothing,
+    /// A line of keys.
+    Keys { verb: GetVerb, exptime: i64 },
+    /// A line that was refused.
+    Line,
+    /// A value that was refused; so many bytes are left.
+    Value(u64),
+}
+
+/// What to do after a command.
+pub(crate) enum Step {
+    /// It's done, and so many bytes of the input with it.
+    Done(usize),
+    /// It cannot be done before so many bytes are there.
+    Wait(usize),
+    /// It's done as far as possible; the turn ends after so many bytes.
+    Stop(usize, Then),
+}
+
+impl Session {
+    /// Executes what is in the input.
+    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Then) {
+        let mut at = match self.resume(turn, input, out) {
+            Step::Done(used) => used,
+            Step::Wait(need) => return (Took { consumed: 0, need }, Then::Go),
+            Step::Stop(used, then) => return (Took::from(used), then),
+        };
+        loop {
+            if out.full() {
+                return (Took::from(at), Then::Go);
+            }
+            let step = match self.is_locked_out(turn) {
+                true => self.authenticate(turn, &input[at..], out),
+                false => self.next(turn, &input[at..], out),
+            };
+            match step {
+                Step::Done(used) => at += used,
+                Step::Wait(need) => return (Took { consumed: at, need }, Then::Go),
+                Step::Stop(used, then) => return (Took::from(at + used), then),
+            }
+        }
+    }
+
+    /// Executes a storage command whose value was received apart. `whole` tells that a line end followed it.
+    pub(crate) fn received(turn: &Turn<'_>, head: &[u8], value: Payload<'_>, whole: bool, out: &mut Vec<u8>) {
+        // The head was parsed before, so it is a storage command.
+        match text::parse(head) {
+            Parsed::Done(Ok(Command::Store(store)), _) => store::finish(turn, &store, value, whole, out),
+            Parsed::Done(Ok(Command::Meta(meta)), _) => meta_store::finish(turn, &meta, value, whole, out),
+            _ => {}
+        }
+    }
+
+    /// Answers a storage command for whose value there is no room; the value will be thrown away.
+    pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: kv::StoreError, out: &mut Vec<u8>) {
+        match text::parse(head) {
+            Parsed::Done(Ok(Command::Store(command)), _) => store::no_room(turn, &command, error, out),
+            Parsed::Done(Ok(Command::Meta(meta)), _) => meta_store::no_room(turn, &meta, error, out),
+            _ => {}
+        }
+    }
+
+    /// The rest of a value is thrown away before the next command.
+    pub(crate) fn swallow(&mut self, bytes: u64) {
+        self.pause = Pause::Value(bytes);
+    }
+
+    /// Goes on with what the last turn stopped in.
+    #[inline]
+    fn resume(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+        match self.pause {
+            Pause::Nothing => Step::Done(0),
+            Pause::Keys { verb, exptime } => self.more_keys(turn, verb, exptime, input, out),
+            Pause::Line => {
+                let (used, ended) = text::skip_line(input);
+                if !ended {
+                    return Step::Stop(used, Then::Go);
+                }
+                self.pause = Pause::Nothing;
+                Step::Done(used)
+            }
+            Pause::Value(left) => {
+                let used = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                if (used as u64) < left {
+                    self.pause = Pause::Value(left - used as u64);
+                    return Step::Stop(used, Then::Go);
+                }
+                self.pause = Pause::Nothing;
+                Step::Done(used)
+            }
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+        match text::parse(input) {
+            Parsed::Done(Ok(Command::Get(get)), used) => self.get(turn, &get, input, used, out),
+            Parsed::Done(Ok(command), used) => self.execute(turn, &command, input, used, out),
+            Parsed::Done(Err(error), used) => self.refuse(turn, error, input, used, out),
+            Parsed::More(need) => Step::Wait(need),
+        }
+    }
+
+    #[inline(never)]
+    fn execute(
+        &mut self,
+        turn: &Turn<'_>,
+        command: &Command<'_>,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        match command {
+            Command::Store(store) => self.store(turn, store, input, used, out),
+            Command::Meta(meta) if meta.verb == MetaVerb::Set => self.meta_store(turn, meta, input, used, out),
+            Command::Meta(meta) if meta.verb == MetaVerb::Get => {
+                meta::get_run(turn, meta, input, used, out)
+            }
+            Command::Stats(words) if words.clone().next() == Some(b"sizes") => {
+                Step::Stop(used, Then::Dump(Dump::Sizes { opaque: None }))
+            }
+            Command::Quit => Step::Stop(used, Then::Close(Reason::Normal)),
+            Command::Watch(words) => admin::watch(turn, words.clone(), used, out),
+            Command::Shutdown(shutdown) => admin::shutdown(turn, shutdown, used, out),
+            Command::Admin(command) => admin::admin(turn, command, used, out),
+            simple => {
+                execute_simple(turn, simple, out.buffer());
+                Step::Done(used)
+            }
+        }
+    }
+
+    /// Answers a line that cannot be executed.
+    #[cold]
+    fn refuse(
+        &mut self,
+        turn: &Turn<'_>,
+        error: Error,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        if turn.service.config.debug && admin::debug_time(turn, &input[..used], out.buffer()) {
+            return Step::Done(used);
+        }
+        out.write(error.reply());
+        if error.fatal() {
+            return Step::Stop(used, Then::Close(Reason::Error));
+        }
+        if error.skip_line() {
+            self.pause = Pause::Line;
+        } else if error.swallow() > 0 {
+            self.pause = Pause::Value(error.swallow());
+        } else {
+            return Step::Done(used);
+        }
+        match self.resume(turn, &input[used..], out) {
+            Step::Done(more) => Step::Done(used + more),
+            Step::Wait(need) => Step::Wait(used + need),
+            Step::Stop(more, then) => Step::Stop(used + more, then),
+        }
+    }
+
+    #[inline]
+    fn is_locked_out(&self, turn: &Turn<'_>) -> bool {
+        turn.service.is_guarded() && !self.authenticated
+    }
+
+    #[cold]
+    fn authenticate(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+        match text::parse_authentication(input) {
+            Parsed::Done(Ok(credentials), used) => {
+                self.authenticated = turn.authenticate(credentials.name, credentials.password);
+                out.write(match self.authenticated {
+                    true => text::STORED,
+                    false => b"CLIENT_ERROR authentication failure\r\n",
+                });
+                Step::Done(used)
+            }
+            Parsed::Done(Err(error), used) => {
+                out.write(error.reply());
+                match error.fatal() {
+                    true => Step::Stop(used, Then::Close(Reason::Error)),
+                    false => Step::Done(used),
+                }
+            }
+            Parsed::More(need) => Step::Wait(need),
+        }
+    }
+}
+
+/// Executes a command that is whole and needs nothing of its session.
+fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
+    match command {
+        Command::Delete(command) => {
+            let removal = Removal::plain("delete", None);
+            let reply = match turn.remove(&turn.store().key(command.key), &removal) {
+                Removed::Removed => text::DELETED,
+                _ => text::NOT_FOUND,
+            };
+            say(out, command.noreply, reply);
+        }
+        Command::Arithmetic(command) => arithmetic(turn, command, out),
+        Command::Touch(command) => {
+            let expiry = clock::expiry(command.exptime, turn.now);
+            let touched = turn.touch(&turn.store().key(command.key), expiry);
+            say(out, command.noreply, if touched { text::TOUCHED } else { text::NOT_FOUND });
+        }
+        Command::Meta(command) => meta::execute(turn, command, out),
+        Command::FlushAll(command) => admin::flush_all(turn, command, out),
+        Command::Verbosity(command) => {
+            turn.service.set_verbosity(command.level.min(2));
+            say(out, command.noreply, text::OK);
+        }
+        Command::Version => text::version(out, &turn.service.config.version),
+        Command::Stats(words) => stats::stats(turn, words.clone(), out),
+        Command::CacheMemlimit(command) => admin::cache_memlimit(command, out),
+        // The rest has a place of its own in `Session::execute`.
+        _ => {}
+    }
+}
+
+fn arithmetic(turn: &Turn<'_>, command: &text::Arithmetic<'_>, out: &mut Vec<u8>) {
+    let count = Count {
+        increment: command.increment,
+        delta: command.delta,
+        compare: 0,
+        cas: None,
+        expiry: None,
+        create: None,
+    };
+    let counted = turn.count(&turn.store().key(command.key), &count);
+    if command.noreply {
+        return;
+    }
+    match counted {
+        Counted::Number { number, .. } => text::number(out, number),
+        Counted::NotFound => out.extend_from_slice(text::NOT_FOUND),
+        Counted::NotNumeric => out.extend_from_slice(text::NON_NUMERIC),
+        Counted::Exists | Counted::NoMemory => out.extend_from_slice(b"SERVER_ERROR out of memory\r\n"),
+    }
+}
+
+/// Appends a reply that `noreply` leaves out.
+#[inline]
+fn say(out: &mut Vec<u8>, noreply: bool, reply: &[u8]) {
+    if !noreply {
+        out.extend_from_slice(reply);
+    }
+}
+
+/// Whether a value of this length is to be received into memory of its own, unless it's whole in the input already.
+#[inline]
+fn is_large(turn: &Turn<'_>, length: u64) -> bool {
+    length >= turn.store().large_value()
+}
+
+/// A storage command whose value is too large to wait for in the input.
+fn upload(head: &[u8], length: u64, used: usize) -> Step {
+    Step::Stop(used, Then::Receive(Box::new(session::Upload { head: head.to_vec(), length })))
+}

@@ -1,0 +1,89 @@
+//! `set`, `add`, `replace`, `append`, `prepend`, `cas`.
+
+use io::Output;
+use kv::{Engine, Payload, StoreError};
+use wire::memcached::text::{self, Store, StoreVerb};
+
+use super::{Session, Step, is_large, say, upload};
+use crate::clock;
+use crate::operations::Turn;
+use crate::operations::write::{Mode, Write, Written};
+use crate::session::Then;
+
+impl Session {
+    /// Executes a storage command whose line took `used` bytes, if its value is there.
+    pub(super) fn store(
+        &mut self,
+        turn: &Turn<'_>,
+        store: &Store<'_>,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Step {
+        let block = &input[used..];
+        if let Some((value, end)) = split(block, store.length) {
+            let parts = [value];
+            finish(turn, store, Payload::Parts(&parts), end == b"\r\n", out.buffer());
+            return Step::Done(used + value.len() + end.len());
+        }
+        let mode = mode(store.verb);
+        if let Some(written) = turn.refuse(store.key, mode, mode == Mode::Set, store.length) {
+            say(out.buffer(), store.noreply, reply(written));
+            self.swallow(store.length + 2);
+            return Step::Stop(used, Then::Go);
+        }
+        match is_large(turn, store.length) {
+            true => upload(&input[..used], store.length, used),
+            false => Step::Wait(used + store.length as usize + 2),
+        }
+    }
+}
+
+/// Cuts a value and the two bytes after it from the input, if both are there.
+pub(super) fn split(block: &[u8], length: u64) -> Option<(&[u8], &[u8])> {
+    let length = usize::try_from(length).ok()?;
+    Some(block.get(..length.checked_add(2)?)?.split_at(length))
+}
+
+/// Stores a value that is there.
+pub(super) fn finish(turn: &Turn<'_>, store: &Store<'_>, value: Payload<'_>, whole: bool, out: &mut Vec<u8>) {
+    if !whole {
+        return say(out, store.noreply, text::BAD_DATA_CHUNK);
+    }
+    let write = Write {
+        flags: store.flags,
+        expiry: clock::expiry(store.exptime, turn.now),
+        compare: store.cas,
+        ..Write::new(mode(store.verb), value)
+    };
+    let key = turn.store().key(store.key);
+    say(out, store.noreply, reply(turn.write(&key, &write)));
+}
+
+/// Answers when there is no room to receive the value.
+pub(super) fn no_room(turn: &Turn<'_>, store: &Store<'_>, error: StoreError, out: &mut Vec<u8>) {
+    let key = turn.store().key(store.key);
+    say(out, store.noreply, reply(turn.refused_at_start(&key, mode(store.verb) == Mode::Set, error)));
+}
+
+fn mode(verb: StoreVerb) -> Mode {
+    match verb {
+        StoreVerb::Set => Mode::Set,
+        StoreVerb::Add => Mode::Add,
+        StoreVerb::Replace => Mode::Replace,
+        StoreVerb::Append => Mode::Append,
+        StoreVerb::Prepend => Mode::Prepend,
+        StoreVerb::Cas => Mode::Cas,
+    }
+}
+
+fn reply(written: Written) -> &'static [u8] {
+    match written {
+        Written::Stored { .. } => text::STORED,
+        Written::NotStored => text::NOT_STORED,
+        Written::Exists => text::EXISTS,
+        Written::NotFound => text::NOT_FOUND,
+        Written::TooLarge => text::TOO_LARGE,
+        Written::NoMemory => text::OUT_OF_MEMORY,
+    }
+}
