@@ -204,6 +204,29 @@ impl Connection {
         bytes
     }
 
+    /// What comes first: a line with its end, or nothing if the peer closed.
+    pub fn rest_or_line(&mut self) -> Vec<u8> {
+        let mut line = Vec::new();
+        let _ = self.reader.read_until(b'\n', &mut line);
+        line
+    }
+
+    /// Reads so many replies that are all alike, and tells how many came; `None` if the peer closed before the first.
+    ///
+    /// # Panics
+    /// If another reply comes, or the peer closes in the middle.
+    pub fn replies(&mut self, reply: &[u8], count: u64) -> Option<u64> {
+        let mut got = vec![0; reply.len()];
+        for number in 0..count {
+            match self.reader.read_exact(&mut got) {
+                Ok(()) => assert_eq!(got, reply),
+                Err(_) if number == 0 => return None,
+                Err(error) => panic!("after {number} of {count} replies: {error}"),
+            }
+        }
+        Some(count)
+    }
+
     /// Says that nothing more will be sent, whether or not the peer still cares.
     pub fn finish(&mut self) {
         let _ = match self.reader.get_mut() {

@@ -1,0 +1,309 @@
+//! Who may connect, for how long, and what they may ask: users, TLS, limits, switches.
+
+use std::time::{Duration, Instant};
+
+use hikyaku_tests::{Authority, Connection, Daemon, Folder, Frame, Response, Tool};
+
+/// A listener on a free port with these keys.
+fn with(folder: Folder, keys: &str) -> Daemon {
+    Daemon::configured_in(
+        folder,
+        &format!(
+            r#"
+            workers = 2
+            [store.default]
+            uri = "memory:?capacity=64MiB"
+            [[listen]]
+            protocol = "memcached"
+            address = "127.0.0.1:0"
+            {keys}
+            "#
+        ),
+    )
+}
+
+#[test]
+fn without_a_password_nothing_is_answered() {
+    let folder = Folder::new();
+    folder.write("users.txt", "courier:feet\nother:word\n");
+    let daemon = with(folder, r#"users = "users.txt""#);
+
+    for request in [
+        "get k\r\n",
+        "mg k v\r\n",
+        "set k 0 0 1\r\nv\r\n",
+        "stats\r\n",
+        "flush_all\r\n",
+        "delete k\r\n",
+    ] {
+        let mut connection = daemon.connect();
+        connection.send(request);
+        let reply = connection.line();
+        assert!(reply.starts_with("CLIENT_ERROR"), "{request:?}: {reply}");
+    }
+    for wrong in [
+        "courier fee",
+        "courier feets",
+        "nobody feet",
+        "courier",
+        "other feet",
+    ] {
+        let mut connection = daemon.connect();
+        let length = wrong.len();
+        connection.send(format!("set auth 0 0 {length}\r\n{wrong}\r\n"));
+        let reply = connection.line();
+        assert!(reply.starts_with("CLIENT_ERROR"), "{wrong:?}: {reply}");
+    }
+    let mut connection = daemon.connect();
+    connection.exchange("set auth 0 0 12\r\ncourier feet\r\n", "STORED\r\n");
+    connection.exchange(
+        "set k 0 0 1\r\nv\r\nget k\r\n",
+        "STORED\r\nVALUE k 0 1\r\nv\r\nEND\r\n",
+    );
+    // One connection's password is not another's.
+    let mut other = daemon.connect();
+    other.send("get k\r\n");
+    assert!(other.line().starts_with("CLIENT_ERROR"));
+}
+
+#[test]
+fn the_binary_protocol_asks_for_a_password_by_sasl() {
+    let folder = Folder::new();
+    folder.write("users.txt", "courier:feet\n");
+    let daemon = with(folder, r#"users = "users.txt""#);
+    let ask = |connection: &mut Connection, frame: Frame| {
+        connection.send(frame.bytes());
+        Response::read(connection)
+    };
+    let mut connection = daemon.connect();
+    assert_eq!(ask(&mut connection, Frame::get(b"k")).status, 0x20);
+    let mechanisms = ask(&mut connection, Frame::new(0x20, b"", b"", b""));
+    assert_eq!(
+        (mechanisms.status, mechanisms.value.as_slice()),
+        (0, &b"PLAIN"[..])
+    );
+    let wrong = ask(
+        &mut connection,
+        Frame::new(0x21, b"", b"PLAIN", b"\0courier\0foot"),
+    );
+    assert_eq!(wrong.status, 0x20);
+
+    let mut connection = daemon.connect();
+    let right = ask(
+        &mut connection,
+        Frame::new(0x21, b"", b"PLAIN", b"\0courier\0feet"),
+    );
+    assert_eq!((right.status, right.value.as_slice()), (0, &b"Authenticated"[..]));
+    assert_eq!(ask(&mut connection, Frame::set(b"k", 0, b"v")).status, 0);
+    assert_eq!(ask(&mut connection, Frame::get(b"k")).value, b"v");
+}
+
+#[test]
+fn connections_beyond_the_limit_are_told_so() {
+    let daemon = with(Folder::new(), "connections_max = 10");
+    let mut open: Vec<Connection> = (0..10).map(|_| daemon.connect()).collect();
+    for connection in &mut open {
+        connection.exchange("mn\r\n", "MN\r\n");
+    }
+    for _ in 0..5 {
+        let mut refused = daemon.connect();
+        assert_eq!(
+            String::from_utf8_lossy(&refused.rest()),
+            "ERROR Too many open connections\r\n"
+        );
+    }
+    let statistics = open[0].statistics("");
+    assert_eq!(statistics["rejected_connections"], "5");
+    assert_eq!(statistics["max_connections"], "10");
+
+    // As soon as one leaves there is room for one.
+    open.pop().expect("ten").exchange("mn\r\n", "MN\r\n");
+    let deadline = Instant::now() + hikyaku_tests::PATIENCE;
+    loop {
+        let mut connection = daemon.connect();
+        if connection.try_send("mn\r\n").is_ok() && connection.rest_or_line() == b"MN\r\n" {
+            break;
+        }
+        assert!(Instant::now() < deadline, "there never was room again");
+    }
+}
+
+#[test]
+fn whoever_is_idle_for_too_long_is_sent_away() {
+    let daemon = with(Folder::new(), r#"idle_timeout = "2s""#);
+    let begun = Instant::now();
+    let mut idle = daemon.connect();
+    idle.exchange("mn\r\n", "MN\r\n");
+    let mut silent = daemon.connect();
+    // A third one says something all the while, and stays.
+    let mut busy = daemon.connect();
+    let address = daemon.address().to_owned();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let talker = std::thread::spawn(move || {
+        while stopped.recv_timeout(Duration::from_millis(100))
+            == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+        {
+            busy.exchange("mn\r\n", "MN\r\n");
+        }
+        busy.exchange("mn\r\n", "MN\r\n");
+    });
+    assert_eq!(idle.rest(), b"");
+    let lasted = begun.elapsed();
+    assert!(
+        (Duration::from_millis(1_500)..Duration::from_secs(8)).contains(&lasted),
+        "{lasted:?}"
+    );
+    assert_eq!(silent.rest(), b"");
+    stop.send(()).expect("the talker lives");
+    talker.join().expect("it was never sent away");
+    let statistics = Connection::open(&address).statistics("");
+    assert_eq!(statistics["idle_kicks"], "2");
+}
+
+#[test]
+fn shutdown_and_flush_are_switches() {
+    let daemon = Daemon::memcached();
+    daemon
+        .connect()
+        .exchange("shutdown\r\n", "SERVER_ERROR: shutdown not enabled\r\n");
+    daemon.connect().exchange("flush_all\r\n", "OK\r\n");
+
+    let daemon = with(Folder::new(), "shutdown = true\nflush = false");
+    daemon
+        .connect()
+        .exchange("flush_all\r\n", "CLIENT_ERROR flush_all not allowed\r\n");
+    daemon.connect().send("shutdown\r\n");
+    let (status, errors) = daemon.ended();
+    assert!(status.success(), "{status}: {errors}");
+
+    let daemon = with(Folder::new(), "shutdown = true");
+    let mut idle = daemon.connect();
+    idle.exchange("mn\r\n", "MN\r\n");
+    daemon.connect().send("shutdown graceful\r\n");
+    assert_eq!(idle.rest(), b"");
+    let (status, errors) = daemon.ended();
+    assert!(status.success(), "{status}: {errors}");
+}
+
+/// A daemon that speaks TLS, and the authority that vouches for it.
+fn over_tls(client_ca: bool) -> (Daemon, Authority) {
+    let folder = Folder::new();
+    let authority = Authority::new("tests");
+    authority.write(&folder, "authority.crt");
+    authority.issue(&folder, "server");
+    authority.issue(&folder, "client");
+    let client_ca = if client_ca {
+        r#", client_ca = "authority.crt""#
+    } else {
+        ""
+    };
+    let keys = format!(r#"tls = {{ certificate = "server.crt", key = "server.key"{client_ca} }}"#);
+    (with(folder, &keys), authority)
+}
+
+/// `openssl s_client` in the daemon's folder, speaking that session.
+fn s_client(daemon: &Daemon, session: &str) -> Tool {
+    Tool::new("openssl")
+        .args([
+            "s_client",
+            "-quiet",
+            "-verify_return_error",
+            "-CAfile",
+            "authority.crt",
+            "-connect",
+            daemon.address(),
+        ])
+        .folder(daemon.folder().path("."))
+        .input(session)
+}
+
+const SESSION: &str = "set k 0 0 5\r\nhello\r\nget k\r\nquit\r\n";
+const SESSION_REPLIES: &str = "STORED\r\nVALUE k 0 5\r\nhello\r\nEND\r\n";
+
+#[test]
+fn openssl_speaks_tls_with_it() {
+    let (daemon, _authority) = over_tls(false);
+    for version in ["-tls1_2", "-tls1_3"] {
+        let ran = s_client(&daemon, SESSION).arg(version).run();
+        assert_eq!(ran.output, SESSION_REPLIES, "{version}: {}", ran.errors);
+    }
+    // Versions that are broken are not spoken.
+    let ran = s_client(&daemon, SESSION)
+        .args(["-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"])
+        .run();
+    assert_eq!(ran.output, "", "{}", ran.errors);
+    daemon_lives(&daemon);
+}
+
+#[test]
+fn a_client_without_a_certificate_is_turned_away() {
+    let (daemon, _authority) = over_tls(true);
+    let ran = s_client(&daemon, SESSION).run();
+    assert_eq!(ran.output, "", "{}", ran.errors);
+    let ran = s_client(&daemon, SESSION)
+        .args(["-cert", "client.crt", "-key", "client.key"])
+        .run();
+    assert_eq!(ran.output, SESSION_REPLIES, "{}", ran.errors);
+
+    // One that another authority vouches for is as good as none.
+    Authority::new("strangers").issue(daemon.folder(), "stranger");
+    let ran = s_client(&daemon, SESSION)
+        .args(["-cert", "stranger.crt", "-key", "stranger.key"])
+        .run();
+    assert_eq!(ran.output, "", "{}", ran.errors);
+}
+
+#[test]
+fn hangup_reads_the_certificate_again() {
+    let (daemon, authority) = over_tls(false);
+    let serial = || {
+        let ran = Tool::new("openssl")
+            .args(["s_client", "-connect", daemon.address(), "-showcerts"])
+            .input("quit\r\n")
+            .run();
+        let begin = ran
+            .output
+            .find("-----BEGIN CERTIFICATE")
+            .unwrap_or_else(|| panic!("{ran:#?}"));
+        ran.output[begin..]
+            .lines()
+            .take_while(|line| !line.contains("END"))
+            .collect::<String>()
+    };
+    let before = serial();
+    assert_eq!(before, serial());
+    authority.issue(daemon.folder(), "server");
+    daemon.signal(hikyaku_tests::Signal::Hangup);
+    let deadline = Instant::now() + hikyaku_tests::PATIENCE;
+    while serial() == before {
+        assert!(
+            Instant::now() < deadline,
+            "it was never read again: {}",
+            daemon.errors()
+        );
+    }
+    daemon_lives(&daemon);
+}
+
+#[test]
+fn plain_text_on_a_tls_listener_ends_the_connection() {
+    let (daemon, _authority) = over_tls(false);
+    for garbage in [
+        &b"get k\r\n"[..],
+        b"\x80\0\0\0",
+        b"\x16\x03\x01\xff\xff",
+        b"\x16\x03\x01\0\x05hello",
+    ] {
+        let mut connection = daemon.connect();
+        connection.send(garbage);
+        connection.finish();
+        let told = connection.rest();
+        assert!(!told.starts_with(b"END"), "{told:?}");
+    }
+    daemon_lives(&daemon);
+}
+
+fn daemon_lives(daemon: &Daemon) {
+    let ran = s_client(daemon, SESSION).run();
+    assert_eq!(ran.output, SESSION_REPLIES, "{}", ran.errors);
+}

@@ -1,0 +1,134 @@
+//! The command line: `check`, `kv`, and what is said to who errs.
+
+use hikyaku_tests::{Daemon, Folder, Ran, Tool, executable};
+
+fn hikyaku() -> Tool {
+    Tool::new(executable())
+}
+
+fn kv(daemon: &Daemon, arguments: &[&str]) -> Tool {
+    hikyaku()
+        .arg("kv")
+        .args(arguments)
+        .args(["--server", daemon.address()])
+}
+
+fn exit(ran: &Ran) -> Option<i32> {
+    ran.status.code()
+}
+
+const WRONG: &str = r#"workers = "many"
+[store.default]
+uri = "memory:?capacity=lots"
+[[listen]]
+protocol = "memcached"
+address = "localhost"
+idle_tiemout = "5s"
+"#;
+
+#[test]
+fn check_tells_every_error_with_its_line() {
+    let folder = Folder::new();
+    folder.write("wrong.toml", WRONG);
+    let ran = hikyaku()
+        .args(["check", "wrong.toml"])
+        .folder(folder.path("."))
+        .run();
+    assert_eq!(exit(&ran), Some(2), "{ran:#?}");
+    let told = ran.output + &ran.errors;
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 4, "{told}");
+    for (line, (place, about)) in lines.iter().zip([
+        (1, "workers"),
+        (3, "capacity"),
+        (6, "address"),
+        (7, "idle_timeout"),
+    ]) {
+        assert!(line.starts_with(&format!("wrong.toml:{place}: ")), "{line}");
+        assert!(line.contains(about) && line.contains(';'), "{line}");
+    }
+}
+
+#[test]
+fn serve_refuses_what_check_refuses() {
+    let folder = Folder::new();
+    folder.write("wrong.toml", WRONG);
+    let ran = hikyaku()
+        .args(["serve", "--config", "wrong.toml"])
+        .folder(folder.path("."))
+        .run();
+    assert_eq!(exit(&ran), Some(2), "{ran:#?}");
+    assert!(ran.errors.contains("wrong.toml:7: "), "{ran:#?}");
+    assert_eq!(ran.output, "", "nothing listens");
+}
+
+#[test]
+fn check_is_content_with_a_right_file() {
+    let folder = Folder::new();
+    folder.write(
+        "right.toml",
+        "[[listen]]\nprotocol = \"memcached\"\naddress = \"127.0.0.1:11211\"\n",
+    );
+    let ran = hikyaku()
+        .args(["check", "right.toml"])
+        .folder(folder.path("."))
+        .run();
+    assert_eq!(exit(&ran), Some(0), "{ran:#?}");
+}
+
+#[test]
+fn an_address_that_is_taken_is_an_error() {
+    let daemon = Daemon::memcached();
+    let ran = hikyaku().args(["serve", "--memcached", daemon.address()]).run();
+    assert_eq!(exit(&ran), Some(1), "{ran:#?}");
+    assert!(
+        ran.errors.contains(daemon.address()),
+        "it names the address: {ran:#?}"
+    );
+}
+
+#[test]
+fn a_flag_that_does_not_exist_is_an_error() {
+    let ran = hikyaku().args(["serve", "--memcache", "127.0.0.1:0"]).run();
+    assert_eq!(exit(&ran), Some(2));
+    assert!(
+        ran.errors.contains("--memcached"),
+        "it proposes the right one: {ran:#?}"
+    );
+}
+
+#[test]
+fn kv_sets_gets_and_deletes() {
+    let daemon = Daemon::memcached();
+    kv(&daemon, &["set", "greeting", "hello"]).succeed();
+    assert_eq!(kv(&daemon, &["get", "greeting"]).succeed(), "hello\n");
+    kv(&daemon, &["set", "poem"])
+        .input("The old pond;\na frog jumps in.\n")
+        .succeed();
+    assert_eq!(
+        kv(&daemon, &["get", "--raw", "poem"]).succeed(),
+        "The old pond;\na frog jumps in.\n"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&kv(&daemon, &["get", "greeting", "--json"]).succeed()).expect("JSON");
+    assert_eq!(json["key"], "greeting");
+    assert_eq!(json["value"], "hello");
+    let scanned = kv(&daemon, &["scan"]).succeed();
+    let mut keys: Vec<&str> = scanned.lines().collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["greeting", "poem"]);
+    kv(&daemon, &["delete", "greeting"]).succeed();
+    assert_eq!(exit(&kv(&daemon, &["get", "greeting"]).run()), Some(1));
+    assert_eq!(exit(&kv(&daemon, &["delete", "greeting"]).run()), Some(1));
+}
+
+#[test]
+fn kv_says_that_no_one_listens() {
+    let address = {
+        let daemon = Daemon::memcached();
+        daemon.address().to_owned()
+    };
+    let ran = hikyaku().args(["kv", "get", "k", "--server", &address]).run();
+    assert_eq!(exit(&ran), Some(3), "{ran:#?}");
+    assert!(ran.errors.contains(&address), "{ran:#?}");
+}
