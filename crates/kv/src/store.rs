@@ -1,14 +1,17 @@
 //! All engines as one type, told apart statically.
 
 use crate::{
-    Answer, Cursor, Decision, Engine, Entry, Error, Extent, Key, Notice, Now, Specification, Statistics,
-    StoreError,
+    Answer, Cursor, Decision, Engine, Entry, Error, Extent, Key, Memory, Notice, Now, Specification,
+    Statistics, StoreError,
 };
 
 /// A store of any kind.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Store {}
+pub enum Store {
+    /// In memory, evicting.
+    Memory(Memory),
+}
 
 impl Store {
     /// Builds a store from its name; the notices should be said once to whoever named it.
@@ -18,43 +21,76 @@ impl Store {
     }
 }
 
+/// Hands a call to the engine that there is.
+macro_rules! dispatch {
+    ($store:expr, $engine:ident => $call:expr) => {
+        match $store {
+            Store::Memory($engine) => $call,
+        }
+    };
+}
+
 impl Engine for Store {
-    fn key<'a>(&self, _bytes: &'a [u8]) -> Key<'a> {
-        unimplemented!()
+    #[inline]
+    fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        dispatch!(self, engine => engine.key(bytes))
     }
-    fn prefetch(&self, _key: &Key<'_>) {}
-    fn prefetch_item(&self, _key: &Key<'_>) {}
-    fn read<R>(&self, _key: &Key<'_>, _now: Now, _f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
-        unimplemented!()
+
+    #[inline]
+    fn prefetch(&self, key: &Key<'_>) {
+        dispatch!(self, engine => engine.prefetch(key));
     }
-    fn peek<R>(&self, _key: &Key<'_>, _now: Now, _f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
-        unimplemented!()
+
+    #[inline]
+    fn prefetch_item(&self, key: &Key<'_>) {
+        dispatch!(self, engine => engine.prefetch_item(key));
     }
+
+    #[inline]
+    fn read<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
+        dispatch!(self, engine => engine.read(key, now, f))
+    }
+
+    #[inline]
+    fn peek<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
+        dispatch!(self, engine => engine.peek(key, now, f))
+    }
+
+    #[inline]
     fn update<'v, R>(
         &self,
-        _key: &Key<'_>,
-        _now: Now,
-        _f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+        key: &Key<'_>,
+        now: Now,
+        f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
     ) -> Answer<Result<(R, u64), StoreError>> {
-        unimplemented!()
+        dispatch!(self, engine => engine.update(key, now, f))
     }
+
     fn large_value(&self) -> u64 {
-        unimplemented!()
+        dispatch!(self, engine => engine.large_value())
     }
-    fn fits(&self, _key_length: usize, _value_length: u64) -> Result<(), StoreError> {
-        unimplemented!()
+
+    fn fits(&self, key_length: usize, value_length: u64) -> Result<(), StoreError> {
+        dispatch!(self, engine => engine.fits(key_length, value_length))
     }
-    fn reserve(&self, _length: u64, _now: Now) -> Result<Extent, StoreError> {
-        unimplemented!()
+
+    fn reserve(&self, length: u64, now: Now) -> Result<Extent, StoreError> {
+        dispatch!(self, engine => engine.reserve(length, now))
     }
-    fn flush(&self, _at: Option<u32>, _now: Now) {}
-    fn scan(&self, _from: Cursor, _steps: usize, _now: Now, _f: impl FnMut(&Entry<'_>)) -> Option<Cursor> {
-        unimplemented!()
+
+    fn flush(&self, at: Option<u32>, now: Now) {
+        dispatch!(self, engine => engine.flush(at, now));
     }
-    fn tick(&self, _now: Now, _budget: usize) -> bool {
-        false
+
+    fn scan(&self, from: Cursor, steps: usize, now: Now, f: impl FnMut(&Entry<'_>)) -> Option<Cursor> {
+        dispatch!(self, engine => engine.scan(from, steps, now, f))
     }
+
+    fn tick(&self, now: Now, budget: usize) -> bool {
+        dispatch!(self, engine => engine.tick(now, budget))
+    }
+
     fn statistics(&self) -> Statistics {
-        unimplemented!()
+        dispatch!(self, engine => engine.statistics())
     }
 }

@@ -1,0 +1,103 @@
+//! Every size that follows from the capacity.
+
+use crate::{KEY_LENGTH_MAX, StoreError};
+
+/// The least capacity.
+pub(crate) const CAPACITY_MIN: u64 = 64 << 10;
+/// The default of `item_size_max`.
+pub(crate) const ITEM_SIZE_DEFAULT: u64 = 1 << 20;
+/// The least `item_size_max`.
+pub(crate) const ITEM_SIZE_MIN: u64 = 1 << 10;
+/// The most that `item_size_max` may be.
+pub(crate) const ITEM_SIZE_MAX: u64 = 4 << 30;
+/// Values that are being received may take this part of the capacity.
+const UPLOAD_SHARE: usize = 4;
+
+const SEGMENT_SHIFT_MIN: u32 = 13;
+const SEGMENT_SHIFT_MAX: u32 = 18;
+/// A store has about this many segments before they grow.
+const SEGMENTS_WANTED: usize = 128;
+
+/// What memcached adds to key and value when it compares an item with `item_size_max`: its header, a CAS, the key's zero
+/// and the value's line end.
+const MEMCACHED_OVERHEAD: u64 = 48 + 8 + 1 + 2;
+
+/// The limits of one store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) capacity: usize,
+    pub(super) item_size_max: u64,
+    pub(super) evict: bool,
+    pub(super) segment_shift: u32,
+    /// Segments there may be.
+    pub(super) segments: usize,
+    /// Longer values get a block of their own.
+    pub(super) small_max: usize,
+    /// A segment of large items is closed when their blocks take this.
+    pub(super) blocks_max: usize,
+    pub(super) uploads_max: usize,
+}
+
+impl Limits {
+    pub(super) fn new(capacity: usize, item_size_max: u64, evict: bool) -> Self {
+        let segment_shift = (capacity / SEGMENTS_WANTED)
+            .max(1)
+            .ilog2()
+            .clamp(SEGMENT_SHIFT_MIN, SEGMENT_SHIFT_MAX);
+        let segment = 1usize << segment_shift;
+        Limits {
+            capacity,
+            item_size_max,
+            evict,
+            segment_shift,
+            segments: capacity / segment * 5 / 4 + 64,
+            small_max: (segment / 8).max(4096.min(segment * 3 / 8)),
+            blocks_max: (capacity / 128).max(segment),
+            uploads_max: capacity / UPLOAD_SHARE,
+        }
+    }
+
+    /// Whether an item may be stored at all.
+    pub(super) fn check(&self, key: usize, value: u64) -> Result<(), StoreError> {
+        if key > KEY_LENGTH_MAX {
+            return Err(StoreError::KeyTooLong { length: key });
+        }
+        let size = value.saturating_add(key as u64 + MEMCACHED_OVERHEAD);
+        if size > self.item_size_max {
+            return Err(StoreError::TooLarge {
+                size,
+                max: self.item_size_max,
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_just_the_limit_is_refused_as_by_memcached() {
+        let limits = Limits::new(64 << 20, 1 << 20, true);
+        assert!(limits.check(3, (1 << 20) - 1024).is_ok());
+        assert!(matches!(
+            limits.check(3, 1 << 20),
+            Err(StoreError::TooLarge { max: 1_048_576, .. })
+        ));
+        assert!(matches!(
+            limits.check(256, 1),
+            Err(StoreError::KeyTooLong { length: 256 })
+        ));
+        assert!(limits.check(3, u64::MAX).is_err());
+    }
+
+    #[test]
+    fn the_largest_small_item_fits_a_segment_at_every_capacity() {
+        for shift in 16..44 {
+            let limits = Limits::new(1 << shift, 1 << 20, true);
+            assert!(limits.small_max + KEY_LENGTH_MAX + 64 <= 1 << limits.segment_shift);
+            assert!(limits.small_max <= super::super::item::TAIL_MAX);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Reserved address space that becomes memory page by page as it's touched.
+//!
+//! **Invariant:** a region never moves and never shrinks while it lives; what isn't touched costs nothing.
+
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ptr::NonNull;
+
+/// The system's page, as far as accounting is concerned.
+pub(super) const PAGE: usize = 4096;
+
+/// Rounds up to whole pages.
+#[inline]
+pub(super) fn pages(bytes: usize) -> usize {
+    bytes.div_ceil(PAGE) * PAGE
+}
+
+/// An anonymous private mapping.
+#[derive(Debug)]
+pub(super) struct Region {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: a region is an address range that it owns; whoever accesses bytes through it argues for that access itself.
+unsafe impl Send for Region {}
+// SAFETY: as above; the methods below change no state of the region.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Reserves address space. Nothing is committed yet, whatever the length.
+    pub(super) fn reserve(length: usize) -> io::Result<Region> {
+        let length = pages(length.max(1));
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no existing memory.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr() as isize != -1 => Ok(Region { base, length }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Where it begins, page-aligned.
+    #[inline]
+    pub(super) fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// A place within.
+    #[inline]
+    pub(super) fn at(&self, offset: usize) -> NonNull<u8> {
+        debug_assert!(offset < self.length);
+        // SAFETY: the offset lies within the mapping, so the sum neither wraps nor leaves it.
+        unsafe { self.base.add(offset) }
+    }
+
+    /// How much address space it has.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Gives whole pages back to the system; they read as zeros afterwards.
+    ///
+    /// # Safety
+    /// Nobody may have a reference into the range.
+    pub(super) unsafe fn discard(&self, offset: usize, length: usize) {
+        self.advise(offset, length, libc::MADV_DONTNEED);
+    }
+
+    /// Fetches the pages of a range at once, which is cheaper than a fault for each. Where the kernel can't, faults do it.
+    pub(super) fn populate(&self, offset: usize, length: usize) {
+        self.advise(offset, length, libc::MADV_POPULATE_WRITE);
+    }
+
+    /// Asks for huge pages in a range.
+    pub(super) fn huge(&self, offset: usize, length: usize) {
+        self.advise(offset, length, libc::MADV_HUGEPAGE);
+    }
+
+    fn advise(&self, offset: usize, length: usize, advice: libc::c_int) {
+        assert!(offset.is_multiple_of(PAGE) && offset + length <= self.length);
+        if length > 0 {
+            // SAFETY: the range lies within our own mapping; of the advices used only discarding changes bytes, and its
+            // caller vouches that nobody refers to them.
+            unsafe { libc::madvise(self.at(offset).as_ptr().cast(), length, advice) };
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and whoever refers into it is bounded by this value's life.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn discarded_pages_read_as_zeros() {
+        let region = Region::reserve(64 << 30).unwrap();
+        let place = region.at(5 * PAGE).as_ptr();
+        // SAFETY: the byte lies within the region, and nobody else knows of it.
+        unsafe {
+            place.write(7);
+            region.discard(5 * PAGE, PAGE);
+            assert_eq!(place.read(), 0);
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! The memory engine: an index of cache-line buckets over segments of anonymous memory.
+//!
+//! ```text
+//!   Table ── slots ──▶ Segments: items of similar expiry, back to back      Heap: values too long for a segment
+//!     │ a lock in       ▲ allocate            │ sweep                          ▲
+//!     │ every bucket    Pool: open, sealed, free segments                      └─ items hold their address
+//! ```
+//! The lock order is: sweeper → bucket → open segment → lists. Room is made only while no bucket is locked.
+//!
+//! **Invariant:** index, segments and large values together never take more than the capacity.
+//! **Invariant:** an item is touched only under the lock of its bucket; values in segments are copied there, never kept.
+
+mod bucket;
+mod budget;
+mod class;
+mod counters;
+mod extent;
+mod item;
+mod limits;
+mod map;
+mod pool;
+mod room;
+mod scan;
+mod segment;
+mod slot;
+mod sweep;
+mod table;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
+
+use crate::entry::Stored;
+use crate::{
+    Answer, Cursor, Decision, Engine, Entry, Error, Expiry, Extent, Key, Marks, Now, Pinned, Statistics,
+    StoreError,
+};
+use budget::Budget;
+use class::Classes;
+use counters::{Counters, count};
+pub(crate) use extent::Block;
+use extent::Heap;
+use item::{EXPIRY, FETCHED, Item, LARGE, STALE, WON};
+use limits::Limits;
+pub(crate) use limits::{CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN};
+use pool::Pool;
+use room::Sweeper;
+use slot::Location;
+use table::{Guard, Place, Table};
+
+/// Up to this worth every access counts; beyond, one in `worth` does.
+const WORTH_EXACT: u8 = 16;
+
+/// A store in memory that evicts, unless told not to, when it's full.
+#[derive(Debug)]
+pub struct Memory {
+    table: Table,
+    pool: Pool,
+    heap: Arc<Heap>,
+    budget: Arc<Budget>,
+    secrets: RapidSecrets,
+    classes: Classes,
+    limits: Limits,
+    /// Items up to this version are flushed.
+    watermark: AtomicU64,
+    /// When everything shall be flushed; `u32::MAX` is never.
+    flush_at: AtomicU32,
+    /// Held by whoever makes room.
+    sweeper: Mutex<Sweeper>,
+    counters: Counters,
+    version: Version,
+}
+
+/// The write counter, alone on its lines.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+struct Version(AtomicU64);
+
+/// What a locked chain has for a key.
+#[derive(Clone, Copy)]
+struct Found<'g> {
+    place: Place<'g>,
+    location: Location,
+}
+
+/// Why an item that lies there isn't to be seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gone {
+    Expired,
+    Flushed,
+}
+
+impl Memory {
+    /// A store of so many bytes.
+    pub(crate) fn new(capacity: usize, item_size_max: u64, evict: bool) -> Result<Memory, Error> {
+        let refused = |source| Error::Memory {
+            bytes: capacity as u64,
+            source,
+        };
+        let limits = Limits::new(capacity, item_size_max, evict);
+        let budget = Arc::new(Budget::new(capacity));
+        let classes = Classes::for_segments(limits.segments);
+        let pool = Pool::new(&limits, classes, budget.clone()).map_err(refused)?;
+        let table = Table::new(pool.segments.region().base(), budget.clone()).map_err(refused)?;
+        let sweeper = Sweeper::new(&pool).ok_or_else(|| refused(std::io::ErrorKind::OutOfMemory.into()))?;
+        Ok(Memory {
+            table,
+            pool,
+            heap: Heap::new(budget.clone(), item_size_max, limits.uploads_max),
+            budget,
+            secrets: secrets(),
+            classes,
+            limits,
+            watermark: AtomicU64::new(0),
+            flush_at: AtomicU32::new(u32::MAX),
+            sweeper: Mutex::new(sweeper),
+            counters: Counters::new(),
+            version: Version::default(),
+        })
+    }
+
+    /// The limit of an item's size, counted as memcached counts it.
+    pub fn item_size_max(&self) -> u64 {
+        self.limits.item_size_max
+    }
+
+    #[inline]
+    fn hash(&self, key: &[u8]) -> u64 {
+        rapidhash_v3_inline::<true, false, true>(key, &self.secrets)
+    }
+
+    #[inline]
+    fn next_version(&self) -> u64 {
+        self.version.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    #[inline]
+    fn latest_version(&self) -> u64 {
+        self.version.0.load(Ordering::Relaxed)
+    }
+
+    /// Carries out a flush whose second has come.
+    #[inline]
+    fn observe(&self, now: Now) {
+        if now.0 >= self.flush_at.load(Ordering::Relaxed) {
+            self.flush_due(now);
+        }
+    }
+
+    #[cold]
+    fn flush_due(&self, now: Now) {
+        let _one_at_a_time = self.sweeper.lock();
+        let at = self.flush_at.load(Ordering::Relaxed);
+        if now.0 >= at && at != u32::MAX {
+            self.watermark.fetch_max(self.latest_version(), Ordering::Relaxed);
+            self.flush_at.store(u32::MAX, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn version_of(&self, location: Location, item: &Item<'_>) -> u64 {
+        self.pool.segments.base(location) + u64::from(item.delta())
+    }
+
+    /// Whether an item isn't to be seen any more.
+    #[inline]
+    fn gone(&self, location: Location, item: &Item<'_>, now: Now) -> Option<Gone> {
+        if item.shape().has(EXPIRY) {
+            let expiry = item.expiry();
+            if expiry != 0 && expiry <= now.0 {
+                return Some(Gone::Expired);
+            }
+        }
+        let watermark = self.watermark.load(Ordering::Relaxed);
+        (watermark != 0 && self.version_of(location, item) <= watermark).then_some(Gone::Flushed)
+    }
+
+    #[inline]
+    fn entry<'a>(&self, location: Location, item: Item<'a>) -> Entry<'a> {
+        let shape = item.shape();
+        Entry {
+            key: item.key(),
+            stored: if shape.has(LARGE) {
+                Stored::Pinned(item.block())
+            } else {
+                Stored::Bytes(item.tail())
+            },
+            flags: item.flags(),
+            cas: item
+                .explicit_cas()
+                .unwrap_or_else(|| self.version_of(location, &item)),
+            expiry: match item.expiry() {
+                0 => Expiry::Never,
+                second => Expiry::At(second),
+            },
+            last_access: item.last_access(),
+            marks: Marks {
+                fetched: shape.has(FETCHED),
+                stale: shape.has(STALE),
+                won: shape.has(WON),
+            },
+        }
+    }
+
+    /// Finds what a key has; what is gone is removed on the way.
+    #[inline]
+    fn find<'t>(&self, guard: &Guard<'t>, key: &Key<'_>, now: Now) -> (Option<Found<'t>>, Option<Gone>) {
+        let Some((place, location)) = guard.find(key.hash, key.bytes) else {
+            return (None, None);
+        };
+        match self.gone(location, &guard.item(location), now) {
+            None => (Some(Found { place, location }), None),
+            gone => {
+                drop(self.remove_gone(guard, Found { place, location }, gone));
+                (None, gone)
+            }
+        }
+    }
+
+    #[cold]
+    fn remove_gone(&self, guard: &Guard<'_>, found: Found<'_>, gone: Option<Gone>) -> Option<Pinned> {
+        let stripe = self.counters.mine();
+        match gone {
+            Some(Gone::Flushed) => count(&stripe.flushed),
+            _ => {
+                count(&stripe.expired);
+                if !guard.item(found.location).shape().has(FETCHED) {
+                    count(&stripe.expired_unfetched);
+                }
+            }
+        }
+        self.remove(guard, found, false)
+    }
+
+    /// Unlinks an item. A block that it owned is given to the caller, who had better drop it after unlocking.
+    fn remove(&self, guard: &Guard<'_>, found: Found<'_>, remember: bool) -> Option<Pinned> {
+        let item = guard.item(found.location);
+        let block = item.shape().has(LARGE).then(|| item.take_block());
+        self.bury(
+            found.location,
+            &item,
+            block.as_ref().map_or(0, |block| block.block().cost()),
+        );
+        guard.vacate(found.place, remember);
+        let items = &self.counters.mine().items;
+        items.fetch_sub(1, Ordering::Relaxed);
+        block
+    }
+
+    /// Marks an item's bytes as no longer used.
+    fn bury(&self, location: Location, item: &Item<'_>, block: usize) {
+        let shape = item.shape();
+        self.pool
+            .segments
+            .header(self.pool.segments.number(location))
+            .remove(shape, block);
+        item.set_shape(item::Shape {
+            bits: shape.bits | item::DEAD,
+            ..shape
+        });
+    }
+
+    /// Notes an access: the item gains worth.
+    #[inline]
+    fn access(&self, guard: &Guard<'_>, found: Found<'_>, now: Now) {
+        let item = guard.item(found.location);
+        let shape = item.shape();
+        if !shape.has(FETCHED) {
+            item.set_shape(item::Shape {
+                bits: shape.bits | FETCHED,
+                ..shape
+            });
+        }
+        if item.last_access() != now.0 {
+            item.set_last_access(now.0);
+        }
+        let slot = found.place.slot();
+        let worth = slot.worth();
+        if worth < WORTH_EXACT || (worth < u8::MAX && guard.once_in(worth)) {
+            found.place.set(slot.with_worth(worth + 1));
+        }
+    }
+
+    #[inline]
+    fn look<R>(
+        &self,
+        key: &Key<'_>,
+        now: Now,
+        access: bool,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Answer<R> {
+        self.observe(now);
+        let guard = self.table.lock(key.hash);
+        match self.find(&guard, key, now) {
+            (Some(found), _) => {
+                let answer = f(Some(&self.entry(found.location, guard.item(found.location))));
+                if access {
+                    self.access(&guard, found, now);
+                }
+                Answer::Ready(answer)
+            }
+            (None, gone) => {
+                match gone {
+                    Some(Gone::Expired) => count(&self.counters.mine().read_expired),
+                    Some(Gone::Flushed) => count(&self.counters.mine().read_flushed),
+                    None => {}
+                }
+                Answer::Ready(f(None))
+            }
+        }
+    }
+}
+
+/// A fresh seed: the standard library's per-process randomness.
+fn secrets() -> RapidSecrets {
+    use std::hash::{BuildHasher, RandomState};
+    RapidSecrets::seed(RandomState::new().hash_one(std::process::id()))
+}
+
+impl Engine for Memory {
+    #[inline]
+    fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        Key {
+            bytes,
+            hash: self.hash(bytes),
+        }
+    }
+
+    #[inline]
+    fn prefetch(&self, key: &Key<'_>) {
+        self.table.prefetch(key.hash);
+    }
+
+    #[inline]
+    fn prefetch_item(&self, key: &Key<'_>) {
+        self.table.prefetch_item(key.hash);
+    }
+
+    #[inline]
+    fn read<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
+        self.look(key, now, true, f)
+    }
+
+    #[inline]
+    fn peek<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
+        self.look(key, now, false, f)
+    }
+
+    #[inline]
+    fn update<'v, R>(
+        &self,
+        key: &Key<'_>,
+        now: Now,
+        f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+    ) -> Answer<Result<(R, u64), StoreError>> {
+        Answer::Ready(self.write(key, now, f))
+    }
+
+    fn large_value(&self) -> u64 {
+        self.limits.small_max as u64 + 1
+    }
+
+    fn fits(&self, key_length: usize, value_length: u64) -> Result<(), StoreError> {
+        self.limits.check(key_length, value_length)
+    }
+
+    fn reserve(&self, length: u64, now: Now) -> Result<Extent, StoreError> {
+        self.limits.check(0, length)?;
+        let length = length as usize;
+        if !self.heap.begin_upload(length) {
+            return Err(StoreError::UploadsFull);
+        }
+        match self.make_block(length, now) {
+            Ok(block) => Ok(Extent::new(block)),
+            Err(error) => {
+                self.heap.end_upload(length);
+                Err(error)
+            }
+        }
+    }
+
+    fn flush(&self, at: Option<u32>, now: Now) {
+        self.observe(now);
+        match at {
+            Some(second) if second > now.0 => self.flush_at.store(second, Ordering::Relaxed),
+            _ => {
+                self.flush_at.store(u32::MAX, Ordering::Relaxed);
+                self.watermark.fetch_max(self.latest_version(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn scan(&self, from: Cursor, steps: usize, now: Now, f: impl FnMut(&Entry<'_>)) -> Option<Cursor> {
+        self.visit(from, steps, now, f)
+    }
+
+    fn tick(&self, now: Now, budget: usize) -> bool {
+        self.housekeep(now, budget)
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.figures()
+    }
+}

@@ -1,0 +1,86 @@
+//! Looking at everything: bounded walks over the index, and figures.
+
+use super::Memory;
+use crate::{ClassStatistics, Cursor, Entry, Now, Statistics};
+
+impl Memory {
+    /// Visits the items of some buckets. New buckets are made at the end and get their items from lower ones, so walking
+    /// upwards misses nothing.
+    pub(super) fn visit(
+        &self,
+        from: Cursor,
+        steps: usize,
+        now: Now,
+        mut f: impl FnMut(&Entry<'_>),
+    ) -> Option<Cursor> {
+        self.observe(now);
+        let end = from.0.saturating_add(steps.max(1) as u64);
+        for index in from.0..end {
+            if index >= self.table.count() {
+                return None;
+            }
+            let guard = self.table.lock_index(index);
+            for location in guard.places().filter_map(|place| place.slot().location()) {
+                let item = guard.item(location);
+                if self.gone(location, &item, now).is_none() {
+                    f(&self.entry(location, item));
+                }
+            }
+        }
+        (end < self.table.count()).then_some(Cursor(end))
+    }
+
+    /// All figures. Costs a look at every segment's header.
+    pub(super) fn figures(&self) -> Statistics {
+        let (expired, flushed) = (
+            self.counters.sum(|stripe| &stripe.expired),
+            self.counters.sum(|stripe| &stripe.flushed),
+        );
+        let mut figures = Statistics {
+            total_items: self.counters.sum(|stripe| &stripe.total_items),
+            evictions: self.counters.sum(|stripe| &stripe.evictions),
+            evicted_unfetched: self.counters.sum(|stripe| &stripe.evicted_unfetched),
+            expired,
+            expired_unfetched: self.counters.sum(|stripe| &stripe.expired_unfetched),
+            flushed,
+            reclaimed: expired + flushed,
+            read_expired: self.counters.sum(|stripe| &stripe.read_expired),
+            read_flushed: self.counters.sum(|stripe| &stripe.read_flushed),
+            out_of_memory: self.counters.sum(|stripe| &stripe.out_of_memory),
+            capacity: self.budget.capacity() as u64,
+            used: self.budget.used() as u64,
+            table_bytes: self.table.bytes() as u64,
+            buckets: self.table.count(),
+            segment_size: self.pool.segments.size() as u64,
+            extent_bytes: self.heap.used() as u64,
+            item_size_max: self.limits.item_size_max,
+            ..Statistics::default()
+        };
+        figures.segment_bytes = figures
+            .used
+            .saturating_sub(figures.table_bytes + figures.extent_bytes);
+        figures.classes = self.class_figures();
+        figures.items = figures.classes.iter().map(|class| class.items).sum();
+        figures.bytes = figures.classes.iter().map(|class| class.bytes).sum();
+        figures.segments = figures.classes.iter().map(|class| class.segments).sum();
+        figures
+    }
+
+    fn class_figures(&self) -> Vec<ClassStatistics> {
+        let mut classes = vec![ClassStatistics::default(); self.classes.count()];
+        for number in self.pool.used_numbers() {
+            let header = self.pool.segments.header(number);
+            if header.items() > 0 {
+                let class = &mut classes[usize::from(header.queue().class())];
+                class.segments += 1;
+                class.items += header.items();
+                class.bytes += header.live_bytes() + header.block_bytes();
+            }
+        }
+        for (class, number) in classes.iter_mut().zip(0..) {
+            class.ttl_min = self.classes.ttl_min(number);
+        }
+        classes.retain(|class| class.segments > 0);
+        classes
+    }
+}
