@@ -41,6 +41,16 @@ pub enum Error {
         /// The first bytes of what was found, escaped.
         found: String,
     },
+    /// The server refused to store what the run is to read.
+    #[error("{address}: cannot be filled, {refused} sets were refused, the first with: {reply}")]
+    Fill {
+        /// The server's address.
+        address: String,
+        /// How many sets were refused before the run was given up.
+        refused: u64,
+        /// The first refusal.
+        reply: String,
+    },
     /// Nothing arrived for too long.
     #[error("{address}: no reply for {waited:?} with {outstanding} requests outstanding")]
     Stalled {

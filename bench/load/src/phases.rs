@@ -188,6 +188,14 @@ impl Conductor<'_> {
             };
             let (tally, exhausted) = self.crew.phase(phase)?;
             self.progress.filled(server, &tally);
+            if let Some(reply) = tally.first_error {
+                let address = self.plan.servers[server].address.to_string();
+                return Err(Error::Fill {
+                    address,
+                    refused: tally.errors,
+                    reply,
+                });
+            }
             if exhausted {
                 return Ok(());
             }

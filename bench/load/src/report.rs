@@ -175,7 +175,7 @@ impl fmt::Display for Report {
         for ratios in &self.ratios {
             ratios.line(f, width)?;
         }
-        write!(
+        writeln!(
             f,
             "\ngenerator: {:.0} % of a CPU a thread",
             self.generator_busy_percent
