@@ -64,7 +64,7 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
     let mut store = named.or_else(|| Store::unsaid().ok());
     let uri = section.text_of("uri").unwrap_or_default();
     for key in PARAMETERS {
-        let twice = parameter(&uri, key);
+        let twice = parameter(uri, key);
         let mut set = |value: &str| match &mut store {
             _ if twice => Err("stands in the uri too; keep one of the two".to_owned()),
             Some(store) => store.set(key, value),

@@ -50,10 +50,20 @@ pub(crate) fn run(flags: &Serve) -> ExitCode {
         eprintln!("{text}");
         return ExitCode::from(USAGE);
     }
-    match start(&config, flags.debugtime) {
-        Ok((main, daemon)) => stay(main, daemon, flags, &config),
+    match main_loop() {
+        Ok(mut main) => main.run(live(flags, &config)),
         Err(error) => fail(error),
     }
+}
+
+/// The main thread's own loop, and no other thread before the signals are blocked.
+fn main_loop() -> Result<Loop, Error> {
+    Signals::block(&stop::SIGNALS).map_err(Error::Loops)?;
+    Loop::new(io::Config {
+        workers: 1,
+        ..io::Config::default()
+    })
+    .map_err(Error::Loops)
 }
 
 /// Everything that runs.
@@ -66,14 +76,9 @@ struct Daemon {
 }
 
 /// Starts everything in the order of the picture above.
-fn start(config: &Config, debugtime: bool) -> Result<(Loop, Daemon), Error> {
-    Signals::block(&stop::SIGNALS).map_err(Error::Loops)?;
+fn start(flags: &Serve, config: &Config) -> Result<Daemon, Error> {
+    let signals = Signals::new(&stop::SIGNALS).map_err(Error::Loops)?;
     let workers = config.workers.unwrap_or_else(system::workers::auto);
-    let main = Loop::new(io::Config {
-        workers: 1,
-        ..io::Config::default()
-    })
-    .map_err(Error::Loops)?;
     let loops = Loops::start(io::Config {
         workers,
         ..io::Config::default()
@@ -81,6 +86,7 @@ fn start(config: &Config, debugtime: bool) -> Result<(Loop, Daemon), Error> {
     .map_err(Error::Loops)?;
     let stores = Stores::open(config)?;
     let certificates = Arc::default();
+    let debugtime = flags.debugtime;
     let opener = Opener {
         loops: &loops,
         stores: &stores,
@@ -92,40 +98,39 @@ fn start(config: &Config, debugtime: bool) -> Result<(Loop, Daemon), Error> {
         system::privileges::become_user(user)?;
         tracing::info!(user, "became the user");
     }
-    let signals = Signals::new(&stop::SIGNALS).map_err(Error::Loops)?;
-    Ok((
-        main,
-        Daemon {
-            loops,
-            stores,
-            certificates,
-            open,
-            signals,
-        },
-    ))
+    Ok(Daemon {
+        loops,
+        stores,
+        certificates,
+        open,
+        signals,
+    })
 }
 
-/// Says that everything runs, and then follows the signals to the end.
-fn stay(mut main: Loop, daemon: Daemon, flags: &Serve, config: &Config) -> ExitCode {
+/// Starts, says so, and then follows the signals to the end.
+async fn live(flags: &Serve, config: &Config) -> ExitCode {
     let Daemon {
         loops,
         stores,
         certificates,
         open,
         mut signals,
-    } = daemon;
-    main.run(async move {
-        let banner = banner::text(open.iter().map(|open| open.bound.address()));
-        let mut out = std::io::stdout().lock();
-        // Nobody may be reading; the daemon serves all the same.
-        if let Err(error) = out.write_all(banner.as_bytes()).and_then(|()| out.flush()) {
-            tracing::debug!(%error, "the banner was not written");
-        }
-        drop(out);
-        io::spawn(stores.keep());
-        while signals.next().await == stop::RELOAD {
-            reload::run(flags, config, &open, &certificates);
-        }
-        stop::run(loops, &open, signals).await
-    })
+    } = match start(flags, config) {
+        Ok(daemon) => daemon,
+        Err(error) => return fail(error),
+    };
+    say(&banner::text(open.iter().map(|open| open.bound.address())));
+    io::spawn(stores.keep());
+    while signals.next().await == stop::RELOAD {
+        reload::run(flags, config, &open, &certificates);
+    }
+    stop::run(loops, &open, signals).await
+}
+
+/// Prints the banner. Nobody may be reading; the daemon serves all the same.
+fn say(banner: &str) {
+    let mut out = std::io::stdout().lock();
+    if let Err(error) = out.write_all(banner.as_bytes()).and_then(|()| out.flush()) {
+        tracing::debug!(%error, "the banner was not written");
+    }
 }

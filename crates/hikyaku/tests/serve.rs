@@ -1,0 +1,275 @@
+//! The daemon's manners that need no other crate's harness: its user, its remedies, what a hang-up tells; and the small
+//! client against it.
+#![allow(missing_docs)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, Uid, User};
+
+/// A daemon that said `ready`.
+struct Daemon {
+    child: Child,
+    banner: Vec<String>,
+}
+
+impl Daemon {
+    fn start(arguments: &[&str]) -> Daemon {
+        let mut child = serve(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+        let banner: Vec<String> = lines
+            .map(|line| line.expect("a line"))
+            .take_while(|line| line != "ready")
+            .collect();
+        Daemon { child, banner }
+    }
+
+    fn address(&self) -> &str {
+        self.banner[0]
+            .strip_prefix("listening memcached ")
+            .expect("a listener")
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a pid");
+        kill(Pid::from_raw(pid), signal).expect("it lives");
+    }
+
+    /// Ends it as an operator does, and tells its status and its log.
+    fn end(mut self) -> (Option<i32>, String) {
+        self.signal(Signal::SIGTERM);
+        let mut log = String::new();
+        let errors = self.child.stderr.take().expect("it is piped");
+        std::io::Read::read_to_string(&mut BufReader::new(errors), &mut log).expect("a log");
+        (self.child.wait().expect("it ends").code(), log)
+    }
+
+    /// The next line of the log that has this text in it.
+    fn await_log(&mut self, text: &str) -> String {
+        let errors = self.child.stderr.as_mut().expect("it is piped");
+        // Byte by byte, so that nothing of what comes later is swallowed.
+        let mut line = Vec::new();
+        loop {
+            let mut byte = [0];
+            std::io::Read::read_exact(errors, &mut byte).expect("the daemon still logs");
+            if byte != *b"\n" {
+                line.push(byte[0]);
+            } else if String::from_utf8_lossy(&line).contains(text) {
+                return String::from_utf8_lossy(&line).into_owned();
+            } else {
+                line.clear();
+            }
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It has ended already where a test waited for that.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hikyaku"));
+    command
+        .arg("serve")
+        .args(arguments)
+        .env_remove("HIKYAKU_LOG")
+        .stdin(Stdio::null());
+    command
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // What an earlier run left would be in the way of its sockets.
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    folder
+}
+
+fn kv(address: &str, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hikyaku"))
+        .arg("kv")
+        .args(arguments)
+        .args(["--server", address])
+        .output()
+        .expect("it runs")
+}
+
+#[track_caller]
+fn assert_kv(address: &str, arguments: &[&str], code: i32, printed: &str) {
+    let output = kv(address, arguments);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        printed,
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(output.status.code(), Some(code));
+}
+
+const SMALL: [&str; 4] = ["--store", "default=memory:?capacity=64MiB", "--workers", "1"];
+
+fn with_small(arguments: &[&'static str]) -> Vec<&'static str> {
+    [&SMALL, arguments].concat()
+}
+
+#[test]
+fn the_client_tells_what_is_there() {
+    let daemon = Daemon::start(&with_small(&["--memcached", "127.0.0.1:0"]));
+    let address = daemon.address();
+    assert_kv(address, &["get", "k"], 1, "");
+    assert_kv(address, &["set", "k", "v", "--flags", "7"], 0, "");
+    assert_kv(address, &["set", "k", "w", "--mode", "add"], 1, "");
+    assert_kv(address, &["set", "k", "w", "--mode", "append"], 0, "");
+    assert_kv(address, &["get", "k", "missing"], 1, "vw\n");
+    assert_kv(address, &["get", "k", "--raw"], 0, "vw");
+    assert_kv(address, &["set", "a key", "v", "--ttl", "1h"], 0, "");
+    assert_kv(address, &["scan", "a"], 0, "a key\n");
+    let json = String::from_utf8(kv(address, &["get", "a key", "k", "--json"]).stdout).expect("JSON");
+    let items: Vec<serde_json::Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(
+        (&items[0]["key"], &items[0]["value"]),
+        (&"a key".into(), &"v".into())
+    );
+    assert!(items[0]["exptime"].as_u64() > Some(1_700_000_000), "{json}");
+    assert_eq!((&items[1]["flags"], &items[1]["exptime"]), (&7.into(), &0.into()));
+    let scanned = String::from_utf8(kv(address, &["scan", "--json", "k"]).stdout).expect("JSON");
+    let scanned: serde_json::Value = serde_json::from_str(&scanned).expect("one line");
+    assert_eq!(
+        (&scanned["key"], &scanned["exptime"], &scanned["cas"]),
+        (&"k".into(), &0.into(), &items[1]["cas"])
+    );
+    assert_kv(address, &["delete", "k"], 0, "");
+    assert_kv(address, &["delete", "k"], 1, "");
+}
+
+#[test]
+fn the_client_stores_what_it_reads() {
+    let daemon = Daemon::start(&with_small(&["--memcached", "127.0.0.1:0"]));
+    let value: Vec<u8> = (0..300_000_u32).map(|number| (number % 251) as u8).collect();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hikyaku"))
+        .args(["kv", "set", "large", "--server", daemon.address()])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    child
+        .stdin
+        .take()
+        .expect("it is piped")
+        .write_all(&value)
+        .expect("it reads");
+    assert!(child.wait().expect("it ends").success());
+    assert!(kv(daemon.address(), &["get", "large", "--raw"]).stdout == value);
+}
+
+#[test]
+fn an_address_in_use_is_told_with_its_remedy() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("its address").to_string();
+    let output = serve(&[&SMALL[..], &["--memcached", &address]].concat())
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let expected = format!(
+        "hikyaku: cannot listen on {address}: address in use; end what listens there or choose another"
+    );
+    assert!(told.contains(&expected), "{told}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing is ready");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_user_is_dropped_to() {
+    let arguments = with_small(&["--memcached", "127.0.0.1:0", "--user", "nobody"]);
+    if !Uid::effective().is_root() {
+        let output = serve(&arguments).output().expect("it runs");
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("cannot become \"nobody\" without being root")
+        );
+        assert_eq!(output.status.code(), Some(1));
+        return;
+    }
+    let nobody = User::from_name("nobody")
+        .expect("passwd can be read")
+        .expect("everyone has nobody");
+    let daemon = Daemon::start(&arguments);
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", daemon.child.id())).expect("it lives");
+    let mut threads = 0;
+    for task in tasks {
+        let status =
+            std::fs::read_to_string(task.expect("a thread").path().join("status")).expect("it lives");
+        let ids = |name| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .expect("a field")
+                .split_whitespace()
+        };
+        assert!(ids("Uid:").all(|id| id == nobody.uid.to_string()), "{status}");
+        assert!(ids("Gid:").all(|id| id == nobody.gid.to_string()), "{status}");
+        assert!(ids("Groups:").all(|id| id == nobody.gid.to_string()), "{status}");
+        threads += 1;
+    }
+    assert!(threads >= 2, "a loop and the main thread");
+    assert_kv(daemon.address(), &["set", "k", "v"], 0, "");
+}
+
+#[test]
+fn a_hang_up_reads_users_again_and_tells_what_waits() {
+    let folder = folder("reload");
+    let (config, users) = (folder.join("hikyaku.toml"), folder.join("users.txt"));
+    let text = "workers = 1\n[store.default]\nuri = \"memory:?capacity=64MiB\"\n[[listen]]\nprotocol = \"memcached\"\n\
+                address = \"127.0.0.1:0\"\nusers = \"users.txt\"\n";
+    std::fs::write(&config, text).expect("a file");
+    std::fs::write(&users, "ann:first\n").expect("a file");
+    let mut daemon = Daemon::start(&["--config", &config.display().to_string()]);
+    let set = |daemon: &Daemon, password: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hikyaku"));
+        command.args([
+            "kv",
+            "set",
+            "k",
+            "v",
+            "--user",
+            "ann",
+            "--server",
+            daemon.address(),
+        ]);
+        command
+            .env("HIKYAKU_PASSWORD", password)
+            .status()
+            .expect("it runs")
+            .code()
+    };
+    assert_eq!(set(&daemon, "first"), Some(0));
+    assert_eq!(set(&daemon, "second"), Some(3));
+
+    std::fs::write(&users, "ann:second\n").expect("a file");
+    std::fs::write(&config, text.replace("workers = 1", "workers = 2")).expect("a file");
+    daemon.signal(Signal::SIGHUP);
+    assert!(daemon.await_log("next start").contains("workers"));
+    daemon.await_log("read again");
+    assert_eq!(set(&daemon, "first"), Some(3));
+    assert_eq!(set(&daemon, "second"), Some(0));
+
+    std::fs::write(&config, text.replace("workers = 1", "wrokers = 1")).expect("a file");
+    daemon.signal(Signal::SIGHUP);
+    assert!(daemon.await_log("wrokers").contains(":1: unknown key"));
+    daemon.await_log("everything stays as it was");
+    assert_eq!(set(&daemon, "second"), Some(0));
+    let (code, log) = daemon.end();
+    assert_eq!(code, Some(0), "{log}");
+}
