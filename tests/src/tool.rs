@@ -64,6 +64,13 @@ impl Tool {
         self
     }
 
+    /// With that variable in its environment.
+    #[must_use]
+    pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Tool {
+        self.command.env(name, value);
+        self
+    }
+
     /// In that folder.
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Tool {
