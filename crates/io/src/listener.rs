@@ -22,7 +22,8 @@ use crate::{Address, Error, ListenOptions, Stream};
 pub(crate) struct Socket {
     pub(crate) fd: OwnedFd,
     pub(crate) address: Address,
-    file: Option<SocketFile>,
+    /// Goes with the socket.
+    _file: Option<SocketFile>,
 }
 
 impl Socket {
@@ -53,7 +54,11 @@ impl Socket {
             }
         };
         sys::listen(&fd, options.backlog)?;
-        Ok(Socket { fd, address, file })
+        Ok(Socket {
+            fd,
+            address,
+            _file: file,
+        })
     }
 }
 

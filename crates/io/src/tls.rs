@@ -1,105 +1,167 @@
-//! TLS configurations made from PEM files.
+//! TLS: who we are and whom we trust, read from PEM files.
+//!
+//! **Invariant:** above [`Stream`](crate::Stream) nobody knows whether a connection speaks TLS.
+
+mod session;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ProducesTickets, WebPkiClientVerifier};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+
 use crate::Error;
-use std::path::PathBuf;
-use std::sync::Arc;
+pub(crate) use session::{Buffers, Session};
 
 /// Where a server's identity lies.
 #[derive(Debug, Clone, Default)]
 pub struct ServerFiles {
-    /// The certificate chain, PEM, leaf first.
+    /// The certificate chain, PEM, the server's own first.
     pub certificate: PathBuf,
     /// Its key, PEM.
     pub key: PathBuf,
-    /// Authorities of which a client's certificate must come, PEM; none: clients need no certificate.
+    /// Authorities one of which must have issued a client's certificate, PEM. None: clients need no certificate.
     pub client_ca: Option<PathBuf>,
     /// Protocols offered by ALPN, the preferred first.
     pub alpn: Vec<Vec<u8>>,
 }
 
-/// A server's side of TLS; can be reloaded while connections live.
-#[derive(Debug)]
+/// A server's side of TLS, which can be [reloaded](ServerTls::reload) while connections live.
 pub struct ServerTls {
-    _p: (),
+    files: ServerFiles,
+    /// Outlives reloads, so that sessions from before can be resumed.
+    tickets: Arc<dyn ProducesTickets>,
+    config: RwLock<Arc<ServerConfig>>,
 }
+
 impl ServerTls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// When one is missing or holds something else, or the key is not the certificate's.
     pub fn from_files(files: ServerFiles) -> Result<Arc<ServerTls>, Error> {
-        unimplemented!()
+        let tickets = ring::Ticketer::new()?;
+        let config = RwLock::new(server_config(&files, &tickets)?);
+        Ok(Arc::new(ServerTls {
+            files,
+            tickets,
+            config,
+        }))
     }
-    /// Reads the files again: new connections use them, present ones keep what they have.
+
+    /// Reads the files again: new connections use what they say, present ones keep what they have.
+    ///
+    /// # Errors
+    /// As [`from_files`](ServerTls::from_files); then everything stays as it is.
     pub fn reload(&self) -> Result<(), Error> {
-        unimplemented!()
+        let config = server_config(&self.files, &self.tickets)?;
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        Ok(())
+    }
+
+    fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Whom a client trusts and who it is.
+impl std::fmt::Debug for ServerTls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServerTls")
+            .field("files", &self.files)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whom a client trusts, and who it is.
 #[derive(Debug, Clone, Default)]
 pub struct ClientFiles {
-    /// Authorities of the server's certificate, PEM.
+    /// Authorities one of which must have issued the server's certificate, PEM.
     pub authorities: PathBuf,
     /// The client's own certificate chain and key, PEM.
     pub identity: Option<(PathBuf, PathBuf)>,
+    /// Protocols offered by ALPN, the preferred first.
     pub alpn: Vec<Vec<u8>>,
 }
 
 /// A client's side of TLS.
 #[derive(Debug, Clone)]
 pub struct ClientTls {
-    _p: (),
+    config: Arc<ClientConfig>,
 }
+
 impl ClientTls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// When one is missing or holds something else, or the key is not the certificate's.
     pub fn from_files(files: ClientFiles) -> Result<ClientTls, Error> {
-        unimplemented!()
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(authorities(&files.authorities)?);
+        let mut config = match &files.identity {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => builder
+                .with_client_auth_cert(certificates(certificate)?, private_key(key)?)
+                .map_err(|error| wrong(key, error))?,
+        };
+        config.alpn_protocols = files.alpn;
+        Ok(ClientTls {
+            config: Arc::new(config),
+        })
     }
 }
 
-#[derive(Default)]
-pub(crate) struct Buffers {
-    _p: (),
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
 }
-pub(crate) struct Session {
-    _p: (),
+
+fn server_config(
+    files: &ServerFiles,
+    tickets: &Arc<dyn ProducesTickets>,
+) -> Result<Arc<ServerConfig>, Error> {
+    let builder = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
+    let builder = match &files.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(path) => {
+            let roots = Arc::new(authorities(path)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider());
+            builder.with_client_cert_verifier(verifier.build().map_err(|error| wrong(path, error))?)
+        }
+    };
+    let mut config = builder
+        .with_single_cert(certificates(&files.certificate)?, private_key(&files.key)?)
+        .map_err(|error| wrong(&files.key, error))?;
+    config.alpn_protocols = files.alpn.clone();
+    config.ticketer = Arc::clone(tickets);
+    Ok(Arc::new(config))
 }
-use crate::wire::{Part, Wire};
-impl Session {
-    pub(crate) fn server(_tls: &ServerTls) -> Result<Session, Error> {
-        unimplemented!()
-    }
-    pub(crate) fn client(_tls: &ClientTls, _name: &str) -> Result<Session, Error> {
-        unimplemented!()
-    }
-    pub(crate) fn read(&mut self, _wire: &Wire, _destination: &mut [u8]) -> Result<Option<usize>, Error> {
-        unimplemented!()
-    }
-    pub(crate) fn write_parts(&mut self, _wire: &Wire, _parts: &[Part<'_>]) -> Result<u64, Error> {
-        unimplemented!()
-    }
-    pub(crate) fn flush(&mut self, _wire: &Wire) -> Result<(), Error> {
-        unimplemented!()
-    }
-    pub(crate) fn has_output(&self) -> bool {
-        false
-    }
-    pub(crate) fn has_input(&self) -> bool {
-        false
-    }
-    pub(crate) fn held(&self) -> usize {
-        0
-    }
-    pub(crate) fn ended_properly(&self) -> bool {
-        false
-    }
-    pub(crate) fn alpn(&self) -> Option<&[u8]> {
-        None
-    }
-    pub(crate) fn say_goodbye(&mut self, _wire: &Wire) -> Result<(), Error> {
-        unimplemented!()
+
+fn wrong(path: &Path, reason: impl ToString) -> Error {
+    Error::TlsFile {
+        path: path.to_owned(),
+        reason: reason.to_string(),
     }
 }
-impl crate::connection::Connection {
-    pub(crate) fn poll_handshake(
-        &mut self,
-        _c: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<(), Error>> {
-        unimplemented!()
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(std::iter::Iterator::collect);
+    match found {
+        Ok(found) if found.is_empty() => Err(wrong(path, "holds no certificate in PEM form")),
+        found => found.map_err(|error| wrong(path, error)),
     }
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+    PrivateKeyDer::from_pem_file(path).map_err(|error| wrong(path, error))
+}
+
+fn authorities(path: &Path) -> Result<RootCertStore, Error> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(path)? {
+        roots.add(certificate).map_err(|error| wrong(path, error))?;
+    }
+    Ok(roots)
 }
