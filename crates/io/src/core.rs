@@ -132,6 +132,14 @@ impl Core {
             .expect("this must be called on a loop: inside Loop::run")
     }
 
+    /// Calls `f` with the loop that runs on this thread.
+    ///
+    /// # Panics
+    /// As [`current`](Core::current).
+    pub(crate) fn with<R>(f: impl FnOnce(&Core) -> R) -> R {
+        Core::try_current(f).expect("this must be called on a loop: inside Loop::run")
+    }
+
     /// Calls `f` with this thread's loop, if there is one.
     pub(crate) fn try_current<R>(f: impl FnOnce(&Core) -> R) -> Option<R> {
         CURRENT

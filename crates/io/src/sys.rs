@@ -227,8 +227,9 @@ struct RawAddress {
 impl RawAddress {
     fn empty() -> RawAddress {
         // SAFETY: all zeroes is a valid `sockaddr_storage` of no family.
+        let storage = unsafe { mem::zeroed() };
         RawAddress {
-            storage: unsafe { mem::zeroed() },
+            storage,
             length: size_of::<libc::sockaddr_storage>() as socklen_t,
         }
     }

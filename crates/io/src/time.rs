@@ -15,7 +15,7 @@ use crate::wheel;
 /// When no loop runs on this thread.
 #[must_use]
 pub fn now() -> Instant {
-    Core::current().now()
+    Core::with(Core::now)
 }
 
 /// Waits for a while: never shorter than asked, counted from [`now`], and longer by a millisecond or what a turn takes.

@@ -125,7 +125,7 @@ impl Drop for Entered {
 /// # Panics
 /// When no loop runs on this thread.
 pub fn spawn(future: impl Future<Output = ()> + 'static) {
-    Core::current().spawn(future);
+    Core::with(|core| core.spawn(future));
 }
 
 /// Calls `f` when the tasks that are ready in this turn have run, before the loop waits: the place for what should happen
@@ -134,7 +134,7 @@ pub fn spawn(future: impl Future<Output = ()> + 'static) {
 /// # Panics
 /// When no loop runs on this thread.
 pub fn at_turn_end(f: impl FnOnce() + 'static) {
-    Core::current().at_turn_end(Box::new(f));
+    Core::with(|core| core.at_turn_end(Box::new(f)));
 }
 
 /// Which of its [`Loops`](crate::Loops) this thread's loop is, from 0.
@@ -143,5 +143,5 @@ pub fn at_turn_end(f: impl FnOnce() + 'static) {
 /// When no loop runs on this thread.
 #[must_use]
 pub fn loop_index() -> usize {
-    Core::current().index
+    Core::with(|core| core.index)
 }

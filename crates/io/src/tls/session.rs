@@ -163,10 +163,7 @@ impl Session {
         if most == kept {
             return Err(rustls::Error::General("a handshake message is too large".into()).into());
         }
-        let read = match wire.read(&mut buffers.input[kept..most]) {
-            Ok(read) => read,
-            Err(error) => return Err(error),
-        };
+        let read = wire.read(&mut buffers.input[kept..most])?;
         let filled = kept + read.unwrap_or(0);
         let mut count = 0;
         let mut overflow = std::mem::take(&mut self.plain);
