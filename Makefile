@@ -33,8 +33,8 @@ lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
-bench: build ## measure every table again
-	bench/run HIKYAKU=$(HIKYAKU)
+bench: build ## measure every table again, beside memcached (MEMCACHED=PATH) and the peers of the loop
+	bench/run --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 
 bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names another than apt's)
 	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))

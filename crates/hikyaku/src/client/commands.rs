@@ -182,8 +182,11 @@ async fn scan(
     connection.send(request).await?;
     loop {
         let line = connection.line().await?;
-        if line == b"END" {
-            return Ok(Outcome::Done);
+        match line.as_slice() {
+            b"END" => return Ok(Outcome::Done),
+            // Newer servers confirm that the dump begins.
+            b"OK" => continue,
+            _ => {}
         }
         let Some(fields) = line.strip_prefix(b"key=") else {
             return Err(Error::Refused(String::from_utf8_lossy(&line).into()));
@@ -211,7 +214,9 @@ fn print_key<'a>(
     for field in fields.filter_map(|field| std::str::from_utf8(field).ok()) {
         item = match field.split_once('=') {
             Some(("exp", number)) => item.number("exptime", number.parse().unwrap_or(0).max(0_i64)),
-            Some((name @ ("cas" | "size"), number)) => item.number(name, number.parse().unwrap_or(0_u64)),
+            Some((name @ ("cas" | "flags" | "size"), number)) => {
+                item.number(name, number.parse().unwrap_or(0_u64))
+            }
             _ => item,
         };
     }

@@ -98,6 +98,13 @@ impl<'d> Section<'d> {
         self.table.get(key).is_some()
     }
 
+    /// Whether a list stands under the key.
+    pub(crate) fn holds_list(&self, key: &str) -> bool {
+        self.table
+            .get(key)
+            .is_some_and(|value| value.get_ref().is_array())
+    }
+
     /// The text under `key`, be it right or wrong.
     pub(crate) fn text_of(&self, key: &str) -> Option<&'d str> {
         self.table.get(key)?.get_ref().as_str()

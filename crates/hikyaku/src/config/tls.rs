@@ -23,8 +23,17 @@ const LATER: [&str; 5] = [
     "tickets",
 ];
 
+/// Reads the `tls` of a listener, if it has one.
+pub(crate) fn take(listener: &mut Section<'_>, folder: &Path) -> Option<Tls> {
+    if listener.holds_list("tls") {
+        listener.later("tls", "a list of certificates");
+        return None;
+    }
+    listener.table("tls", "tls").and_then(|table| read(table, folder))
+}
+
 /// Reads the table; `None` if it lacks what it needs, which was then noted.
-pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Tls> {
+fn read(mut section: Section<'_>, folder: &Path) -> Option<Tls> {
     let certificate = section.take("certificate", file_in(folder));
     let key = section.take("key", file_in(folder));
     let client_ca = section.take("client_ca", file_in(folder));
