@@ -1,0 +1,354 @@
+//! What must hold for any input: shared by the tests here and by the fuzz targets.
+//!
+//! A stream is read twice: as if all of it had come at once, and byte by byte. Both must tell the same story, and each
+//! single call must keep to the contract of `Parsed`.
+
+use super::describe;
+use hikyaku_wire::Parsed;
+use hikyaku_wire::memcached::meta::MetaVerb;
+use hikyaku_wire::memcached::text::{self, Cause, Command, LINE_LENGTH_MAX};
+use hikyaku_wire::memcached::{binary, client};
+
+/// The contract of `Parsed`, whatever was parsed.
+pub(crate) fn kept<T>(parsed: Parsed<T>, input: &[u8]) -> Parsed<T> {
+    match &parsed {
+        Parsed::Done(_, used) => assert!(
+            *used > 0 && *used <= input.len(),
+            "used {used} of {}",
+            input.len()
+        ),
+        Parsed::More(least) => assert!(*least > input.len(), "more than {} is {least}", input.len()),
+    }
+    parsed
+}
+
+/// What a parser of streams makes of the bytes at hand.
+enum Step {
+    /// So many bytes are dealt with.
+    Used(usize),
+    /// More are needed.
+    More,
+    /// The connection is closed.
+    Closed,
+}
+
+/// Something that reads a stream and tells what it read.
+trait Reader: Default {
+    fn step(&mut self, input: &[u8]) -> Step;
+    fn story(self) -> Vec<String>;
+}
+
+fn read_at_once<R: Reader>(input: &[u8]) -> Vec<String> {
+    let mut reader = R::default();
+    feed(&mut reader, input);
+    reader.story()
+}
+
+fn read_by_byte<R: Reader>(input: &[u8]) -> Vec<String> {
+    let mut reader = R::default();
+    let mut start = 0;
+    for end in 1..=input.len() {
+        match feed(&mut reader, &input[start..end]) {
+            Some(used) => start += used,
+            None => break,
+        }
+    }
+    reader.story()
+}
+
+/// Steps as far as the input goes; how far that is, unless the connection was closed.
+fn feed<R: Reader>(reader: &mut R, input: &[u8]) -> Option<usize> {
+    let mut used = 0;
+    while used < input.len() {
+        match reader.step(&input[used..]) {
+            Step::Used(more) => used += more,
+            Step::More => break,
+            Step::Closed => return None,
+        }
+    }
+    Some(used)
+}
+
+/// What a text connection is in the middle of.
+#[derive(Default)]
+enum State {
+    #[default]
+    Line,
+    Keys,
+    SkipLine,
+    Swallow(u64),
+}
+
+#[derive(Default)]
+struct TextReader {
+    state: State,
+    story: Vec<String>,
+}
+
+impl TextReader {
+    fn refuse(&mut self, error: text::Error, used: usize) -> Step {
+        if error.fatal() {
+            return Step::Closed;
+        }
+        self.state = match error.swallow() {
+            0 if error.skip_line() => State::SkipLine,
+            0 => State::Line,
+            bytes => State::Swallow(bytes),
+        };
+        Step::Used(used)
+    }
+
+    fn line(&mut self, input: &[u8]) -> Step {
+        let (result, used) = match kept(text::parse(input), input) {
+            Parsed::Done(result, used) => (result, used),
+            Parsed::More(_) => return Step::More,
+        };
+        if result.is_ok() {
+            trailing_space(&input[..used], &result);
+        }
+        self.story
+            .push(describe::text(&result).trim_end_matches(" skip-line").to_owned());
+        match result {
+            Ok(Command::Store(store)) => self.state = State::Swallow(store.length + 2),
+            Ok(Command::Meta(meta)) if meta.verb == MetaVerb::Set => {
+                self.state = State::Swallow(meta.length + 2)
+            }
+            Ok(Command::Get(get)) if !get.complete => self.state = State::Keys,
+            Ok(_) => {}
+            Err(error) => return self.refuse(error, used),
+        }
+        Step::Used(used)
+    }
+
+    fn keys(&mut self, input: &[u8]) -> Step {
+        let last = self.story.last_mut().expect("keys follow a command");
+        match kept(text::parse_keys(input), input) {
+            Parsed::Done(Ok(run), used) => {
+                for key in run.keys {
+                    *last += if last.ends_with(' ') { "" } else { " " };
+                    *last += &describe::escaped(key);
+                }
+                if run.complete {
+                    self.state = State::Line;
+                }
+                Step::Used(used)
+            }
+            Parsed::Done(Err(error), used) => {
+                *last = describe::error(&error).trim_end_matches(" skip-line").to_owned();
+                self.refuse(error, used)
+            }
+            Parsed::More(_) => Step::More,
+        }
+    }
+}
+
+impl Reader for TextReader {
+    fn step(&mut self, input: &[u8]) -> Step {
+        match self.state {
+            State::Line => self.line(input),
+            State::Keys => self.keys(input),
+            State::SkipLine => {
+                let (used, found) = text::skip_line(input);
+                if found {
+                    self.state = State::Line;
+                }
+                Step::Used(used)
+            }
+            State::Swallow(bytes) => {
+                let used = bytes.min(input.len() as u64);
+                self.state = if used == bytes {
+                    State::Line
+                } else {
+                    State::Swallow(bytes - used)
+                };
+                Step::Used(used as usize)
+            }
+        }
+    }
+
+    fn story(self) -> Vec<String> {
+        self.story
+    }
+}
+
+/// A space at a line's end means nothing, but it takes the line out of the short ways through the parser.
+fn trailing_space(line: &[u8], result: &Result<Command<'_>, text::Error>) {
+    let Some(bare) = line.strip_suffix(b"\r\n").or(line.strip_suffix(b"\n")) else {
+        return;
+    };
+    let spaced = [bare, b" \r\n"].concat();
+    let Parsed::Done(other, used) = text::parse(&spaced) else {
+        panic!("a line with its end is incomplete");
+    };
+    assert_eq!(used, spaced.len());
+    assert_eq!(
+        describe::text(result),
+        describe::text(&other),
+        "{}",
+        describe::escaped(line)
+    );
+}
+
+/// A stream of text commands.
+pub(crate) fn text_stream(input: &[u8]) {
+    let (mut once, mut by_byte) = (
+        read_at_once::<TextReader>(input),
+        read_by_byte::<TextReader>(input),
+    );
+    // What is said of a line without an end in view depends on how much of it is there, and so does everything after it.
+    let end = longest_line(input);
+    if end > LINE_LENGTH_MAX {
+        let same = once.iter().zip(&by_byte).take_while(|(a, b)| a == b).count();
+        once.truncate(same);
+        by_byte.truncate(same);
+    }
+    assert_eq!(once, by_byte, "{}", describe::escaped(input));
+}
+
+fn longest_line(input: &[u8]) -> usize {
+    input
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::len)
+        .max()
+        .unwrap_or(0)
+}
+
+#[derive(Default)]
+struct BinaryReader {
+    swallow: u64,
+    story: Vec<String>,
+}
+
+impl Reader for BinaryReader {
+    fn step(&mut self, input: &[u8]) -> Step {
+        if self.swallow > 0 {
+            let used = self.swallow.min(input.len() as u64);
+            self.swallow -= used;
+            return Step::Used(used as usize);
+        }
+        match kept(binary::parse(input), input) {
+            Parsed::Done(result, used) => {
+                self.story.push(describe::binary(&result));
+                match result {
+                    Ok(request) => self.swallow = u64::from(request.value_length),
+                    Err(error) if error.fatal() => return Step::Closed,
+                    Err(error) => self.swallow = error.swallow(),
+                }
+                Step::Used(used)
+            }
+            Parsed::More(_) => Step::More,
+        }
+    }
+
+    fn story(self) -> Vec<String> {
+        self.story
+    }
+}
+
+/// A stream of binary requests.
+pub(crate) fn binary_stream(input: &[u8]) {
+    let (once, by_byte) = (
+        read_at_once::<BinaryReader>(input),
+        read_by_byte::<BinaryReader>(input),
+    );
+    assert_eq!(once, by_byte, "{}", describe::escaped(input));
+}
+
+#[derive(Default)]
+struct ReplyReader {
+    story: Vec<String>,
+}
+
+impl Reader for ReplyReader {
+    fn step(&mut self, input: &[u8]) -> Step {
+        let line = kept(client::text::parse(input), input);
+        match kept(client::text::parse_whole(input), input) {
+            Parsed::Done(result, used) => {
+                assert!(matches!(line, Parsed::Done(_, line) if line <= used));
+                self.story.push(describe::reply(&result));
+                if result.is_err() {
+                    Step::Closed
+                } else {
+                    Step::Used(used)
+                }
+            }
+            Parsed::More(_) => Step::More,
+        }
+    }
+
+    fn story(self) -> Vec<String> {
+        self.story
+    }
+}
+
+/// A stream of replies to text requests.
+pub(crate) fn reply_stream(input: &[u8]) {
+    let (once, by_byte) = (
+        read_at_once::<ReplyReader>(input),
+        read_by_byte::<ReplyReader>(input),
+    );
+    if longest_line(input) <= client::text::LINE_LENGTH_MAX {
+        assert_eq!(once, by_byte, "{}", describe::escaped(input));
+    }
+}
+
+#[derive(Default)]
+struct ResponseReader {
+    story: Vec<String>,
+}
+
+impl Reader for ResponseReader {
+    fn step(&mut self, input: &[u8]) -> Step {
+        let head = kept(client::binary::parse(input), input);
+        match kept(client::binary::parse_whole(input), input) {
+            Parsed::Done(result, used) => {
+                assert!(matches!(head, Parsed::Done(_, head) if head <= used));
+                self.story.push(describe::response(&result));
+                if result.is_err() {
+                    Step::Closed
+                } else {
+                    Step::Used(used)
+                }
+            }
+            Parsed::More(_) => Step::More,
+        }
+    }
+
+    fn story(self) -> Vec<String> {
+        self.story
+    }
+}
+
+/// A stream of binary responses.
+pub(crate) fn response_stream(input: &[u8]) {
+    let (once, by_byte) = (
+        read_at_once::<ResponseReader>(input),
+        read_by_byte::<ResponseReader>(input),
+    );
+    assert_eq!(once, by_byte, "{}", describe::escaped(input));
+}
+
+/// The first command of a connection that must authenticate.
+pub(crate) fn authentication(input: &[u8]) {
+    let whole = kept_whole(text::parse_authentication(input), input);
+    for end in 0..input.len() {
+        match text::parse_authentication(&input[..end]) {
+            Parsed::More(least) => assert!(least > end),
+            early => {
+                // A line that is too long is known before its end is.
+                let too_long =
+                    matches!(&early, Parsed::Done(Err(error), _) if error.cause() == Cause::LineTooLong);
+                assert!(too_long || early == whole, "{}", describe::escaped(input));
+                return;
+            }
+        }
+    }
+}
+
+fn kept_whole<T>(parsed: Parsed<T>, input: &[u8]) -> Parsed<T> {
+    if input.is_empty() {
+        parsed
+    } else {
+        kept(parsed, input)
+    }
+}
