@@ -155,9 +155,7 @@ pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> 
         shutdown: section.take("shutdown", boolean).map_or(default.shutdown, value),
         flush: section.take("flush", boolean).map_or(default.flush, value),
         mode: section.take("mode", parsed(mode)).map(value),
-        tls: section
-            .table("tls", "tls")
-            .and_then(|table| tls::read(table, folder)),
+        tls: tls::take(&mut section, folder),
         address: address.map_or(default.address, value),
         place: default.place,
     };
