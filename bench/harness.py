@@ -13,6 +13,7 @@ import pathlib
 import platform
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -157,6 +158,48 @@ def accepts(port):
         raise RuntimeError(f"{server.name} accepts no connections: {' '.join(server.command)}")
 
     return wait
+
+
+def connect(server, count):
+    """So many connections, all of them accepted."""
+    host, port = server.address.rsplit(":", 1)
+    sockets = [socket.create_connection((host, int(port))) for _ in range(count)]
+    while len(os.listdir(f"/proc/{server.pid}/fd")) < count:
+        time.sleep(0.001)
+    return sockets
+
+
+def receive(connection, size):
+    while size > 0:
+        piece = connection.recv(min(size, 1 << 20))
+        if not piece:
+            raise RuntimeError("the server closed a connection")
+        size -= len(piece)
+
+
+def idle_bytes(server, count, request, reply_size):
+    """The server's memory for each of many connections that were answered once and now wait."""
+
+    def exchange(sockets):
+        for connection in sockets:
+            connection.sendall(request)
+            receive(connection, reply_size)
+
+    sockets = connect(server, 1)
+    exchange(sockets)
+    before = server.rss()
+    sockets += connect(server, count)
+    exchange(sockets[1:])
+    grown = server.rss() - before
+    for connection in sockets:
+        connection.close()
+    return grown / count
+
+
+def allow_open_files():
+    """Raises the limit of open files to what may be had, for this script and the servers it starts."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def generate(generator, prefix, *options):
