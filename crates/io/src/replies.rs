@@ -177,7 +177,10 @@ impl Line {
         while let Some(slot) = self.slots.front_mut() {
             if let Some(mut parked) = slot.parked.take() {
                 self.parked -= parked.len();
-                self.ready.append(&mut parked);
+                // Of an aborted reply nothing is to be seen that has not left already.
+                if slot.state != State::Aborted {
+                    self.ready.append(&mut parked);
+                }
             }
             match slot.state {
                 State::Open => return,
