@@ -97,7 +97,7 @@ impl Flags {
             );
             return;
         };
-        match Store::named(uri) {
+        match Store::named(uri).and_then(|store| store.check().map(|()| store)) {
             Ok(store) => {
                 config.stores.insert(name.to_owned(), store);
             }

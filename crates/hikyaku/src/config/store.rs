@@ -2,13 +2,13 @@
 
 use kv::Specification;
 
-use super::reader::{Section, parsed, text};
+use super::reader::{Section, boolean, parsed, text};
 
 /// A store that is kept in memory, of a quarter of what the machine allows.
 pub(crate) const DEFAULT_URI: &str = "memory:?capacity=25%";
 
 /// Parameters of a URI that may be keys of the table instead.
-const PARAMETERS: [&str; 2] = ["capacity", "item_size_max"];
+const PARAMETERS: [&str; 3] = ["capacity", "item_size_max", "evict"];
 
 /// Keys of the vocabulary which only durable engines read.
 const LATER: [&str; 7] = [
@@ -32,7 +32,7 @@ pub(crate) struct Store {
 impl Store {
     /// The store that a URI names.
     pub(crate) fn named(uri: &str) -> Result<Store, String> {
-        let specification = Specification::parse(uri).map_err(|error| error.to_string())?;
+        let specification = Specification::parse(uri).map_err(|error| fault(&error))?;
         Ok(Store {
             specification,
             said: uri.to_owned(),
@@ -44,10 +44,21 @@ impl Store {
         Store::named(DEFAULT_URI)
     }
 
+    /// Whether what is right word by word is right as a whole, such as an item beside the capacity. A store takes its
+    /// memory as it fills, so that building one to see costs little.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self.specification.open() {
+            Err(error @ kv::Error::BadValue { .. }) => Err(fault(&error)),
+            // Memory that is not there now may be there when it is asked for in earnest.
+            _ => Ok(()),
+        }
+    }
+
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        self.specification
-            .set(key, value)
-            .map_err(|error| error.to_string())?;
+        self.specification.set(key, value).map_err(|error| match error {
+            kv::Error::BadValue { value, reason, .. } => format!("{value:?} does not fit; {reason}"),
+            other => fault(&other),
+        })?;
         self.said.push_str(&format!(" {key}={value}"));
         Ok(())
     }
@@ -60,6 +71,7 @@ impl Store {
 
 /// Reads one `[store.NAME]`. What is wrong is noted; a store whose URI is, stands in for its name so that listeners find it.
 pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
+    let place = section.place();
     let named = section.take("uri", parsed(Store::named)).map(|store| store.value);
     let mut store = named.or_else(|| Store::unsaid().ok());
     let uri = section.text_of("uri").unwrap_or_default();
@@ -70,13 +82,28 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
             Some(store) => store.set(key, value),
             None => Ok(()),
         };
-        let _noted = section.take(key, |value| set(&text(value)?));
+        let _noted = section.take(key, |value| match boolean(value) {
+            Ok(switch) => set(&switch.to_string()),
+            Err(_) => set(&text(value)?),
+        });
     }
     for key in LATER {
         section.later(key, key);
     }
+    if let Some(Err(text)) = store.as_ref().map(Store::check) {
+        section.fault(place, text);
+    }
     section.finish();
     store
+}
+
+/// What is wrong with a name or a value; what would be right.
+fn fault(error: &kv::Error) -> String {
+    match error {
+        kv::Error::BadValue { key, value, reason } => format!("{key}={value} does not fit; {reason}"),
+        kv::Error::Malformed { uri, reason } => format!("{uri:?} is no store; {reason}"),
+        other => other.to_string(),
+    }
 }
 
 /// Tokyo Cabinet's names separate their parameters by `#`, URIs by `?` and `&`.
