@@ -26,6 +26,7 @@ mod stores;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use io::{Loop, Loops, Signals};
 
@@ -36,6 +37,9 @@ use certificates::Certificates;
 use error::Error;
 use listeners::{Open, Opener};
 use stores::Stores;
+
+/// How old the figures may be that services tell of what happens below them.
+const FIGURES: Duration = Duration::from_secs(1);
 
 /// Runs the daemon until a signal or a client's `shutdown` ends it.
 pub(crate) fn run(flags: &Serve) -> ExitCode {
@@ -121,10 +125,22 @@ async fn live(flags: &Serve, config: &Config) -> ExitCode {
     };
     say(&banner::text(open.iter().map(|open| open.bound.address())));
     io::spawn(stores.keep());
-    while signals.next().await == stop::RELOAD {
-        reload::run(flags, config, &open, &certificates);
+    loop {
+        match io::timeout(FIGURES, signals.next()).await {
+            Some(stop::RELOAD) => reload::run(flags, config, &open, &certificates),
+            Some(_) => break,
+            None => tell_refused(&loops, &open),
+        }
     }
     stop::run(loops, &open, signals).await
+}
+
+/// The loops refuse connections before a service sees them; its `stats` should know all the same.
+fn tell_refused(loops: &Loops, open: &[Open]) {
+    let refused = loops.statistics().refused;
+    for open in open {
+        open.service.set_rejected(refused);
+    }
 }
 
 /// Prints the banner. Nobody may be reading; the daemon serves all the same.
