@@ -44,13 +44,15 @@ class Finding:
     at_least: bool = False
     note: str = ""
 
-    def met(self):
-        if self.bar is None:
-            return None
+    def verdict(self):
         value = self.ratio if self.judged == "ratio" else self.ours
-        if value is None:
-            return None
-        return value >= self.bar if self.at_least else value <= self.bar
+        if self.bar is None or value is None:
+            return ""
+        if value >= self.bar if self.at_least else value <= self.bar:
+            return "met"
+        # "Not worse" cannot be told from "equal" more finely than chance allows.
+        even = self.bar == 1 and self.quartiles and self.quartiles[0] <= 1 <= self.quartiles[1]
+        return "even" if even else "NOT MET"
 
 
 def may_use_fifo():
@@ -251,17 +253,12 @@ def number(value):
     return "-" if value is None else f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
-def verdict(finding):
-    met = finding.met()
-    return "" if met is None else "met" if met else "NOT MET"
-
-
 def cells(finding):
     quartiles = "" if finding.quartiles is None else f" [{finding.quartiles[0]:.3f} {finding.quartiles[1]:.3f}]"
     ratio = "-" if finding.ratio is None else f"{finding.ratio:.3f}{quartiles}"
     bar = "-" if finding.bar is None else f"{'>=' if finding.at_least else '<='} {finding.bar:g}"
     what = finding.what if finding.judged == "ratio" else f"{finding.what} (absolute)"
-    return finding.row, what, finding.unit, number(finding.ours), number(finding.peer), ratio, bar, verdict(finding), finding.note
+    return finding.row, what, finding.unit, number(finding.ours), number(finding.peer), ratio, bar, finding.verdict(), finding.note
 
 
 HEADINGS = ("row", "what", "unit", "ours", "peer", "ratio [quartiles]", "bar", "", "note")

@@ -48,7 +48,11 @@ pub struct ServerReport {
     pub throughput: f64,
     /// CPU a request in microseconds: the median of the phases.
     pub cpu_us_per_request: Option<Spread>,
-    /// Latency of a request.
+    /// The median latencies of the phases, in microseconds: what a few bad phases do not move.
+    pub phase_p50_us: Option<Spread>,
+    /// The 99th percentiles of the phases, in microseconds.
+    pub phase_p99_us: Option<Spread>,
+    /// Latency of all requests.
     pub latency: Latency,
 }
 
@@ -203,6 +207,8 @@ impl ServerReport {
             seconds,
             throughput: total.requests as f64 / seconds,
             cpu_us_per_request: Spread::of(measured.phases.iter().filter_map(Sample::cpu_us_per_request)),
+            phase_p50_us: Spread::of(measured.phases.iter().map(|sample| sample.p50_us)),
+            phase_p99_us: Spread::of(measured.phases.iter().map(|sample| sample.p99_us)),
             latency: total.latency(),
         }
     }
