@@ -27,8 +27,14 @@ impl Clock {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // Whole seconds begin where the wall clock's begin, so that a client's `time() + 1` means what it expects.
         let started = Instant::now();
-        let started = started.checked_sub(unix - std::time::Duration::from_secs(unix.as_secs())).unwrap_or(started);
-        Clock { started, started_unix: unix.as_secs(), moved: AtomicI64::new(0) }
+        let started = started
+            .checked_sub(unix - std::time::Duration::from_secs(unix.as_secs()))
+            .unwrap_or(started);
+        Clock {
+            started,
+            started_unix: unix.as_secs(),
+            moved: AtomicI64::new(0),
+        }
     }
 
     pub(crate) fn now(&self, at: Instant) -> Now {

@@ -61,7 +61,11 @@ pub(crate) async fn serve(service: Arc<Service>, mut stream: Stream) {
     let counters = service.loops.of(io::loop_index());
     let now = service.clock.now(io::now());
     let connection = service.registry.add(stream.peer(), stream.local(), now);
-    let context = Context { service: &service, counters, connection: &connection };
+    let context = Context {
+        service: &service,
+        counters,
+        connection: &connection,
+    };
     stream.set_idle_timeout(service.config.idle_timeout);
     counters.total_connections.add(1);
     tell_watchers(&context, None);
@@ -81,7 +85,9 @@ async fn talk(context: &Context<'_>, stream: &mut Stream) -> Result<Reason, io::
     let mut session = Session::Unknown;
     loop {
         let mut then = Then::Go;
-        let turned = stream.turn(|input, out| take_turn(context, &mut session, input, out, &mut then)).await?;
+        let turned = stream
+            .turn(|input, out| take_turn(context, &mut session, input, out, &mut then))
+            .await?;
         if turned == io::Turn::Closed {
             return Ok(Reason::Normal);
         }
@@ -134,7 +140,9 @@ fn begin(dialects: Dialects, input: &[u8]) -> Option<Session> {
     let spoken = input.first().map(|&byte| dialect(byte))?;
     match (spoken, dialects) {
         (Dialect::Text, Dialects::Auto | Dialects::Text) => Some(Session::Text(text::Session::default())),
-        (Dialect::Binary, Dialects::Auto | Dialects::Binary) => Some(Session::Binary(binary::Session::default())),
+        (Dialect::Binary, Dialects::Auto | Dialects::Binary) => {
+            Some(Session::Binary(binary::Session::default()))
+        }
         _ => None,
     }
 }
@@ -205,7 +213,9 @@ async fn receive(
 /// Sends what happens until the client goes. What it sends meanwhile is thrown away.
 async fn watch(context: &Context<'_>, stream: &mut Stream, kinds: Kinds) -> Result<Reason, io::Error> {
     let Some(subscription) = context.service.hub.subscribe(kinds) else {
-        stream.send(b"WATCHER_TOO_MANY log watcher limit reached\r\n".as_slice()).await?;
+        stream
+            .send(b"WATCHER_TOO_MANY log watcher limit reached\r\n".as_slice())
+            .await?;
         return Ok(Reason::Normal);
     };
     context.connection.set_state(State::Watch);
@@ -255,10 +265,16 @@ fn ended_by(context: &Context<'_>, error: &io::Error) -> Reason {
 fn tell_watchers(context: &Context<'_>, reason: Option<Reason>) {
     context.service.hub.publish(Kinds::CONNECTIONS, |out, id| {
         let peer = match context.connection.peer() {
-            Peer::Tcp(address) => {
-                line::Peer { address: address.ip().to_string(), port: address.port(), transport: "tcp" }
-            }
-            _ => line::Peer { address: "unix".to_owned(), port: 0, transport: "local" },
+            Peer::Tcp(address) => line::Peer {
+                address: address.ip().to_string(),
+                port: address.port(),
+                transport: "tcp",
+            },
+            _ => line::Peer {
+                address: "unix".to_owned(),
+                port: 0,
+                transport: "local",
+            },
         };
         line::connection(out, id, &peer, reason.map(Reason::name), context.connection.id());
     });

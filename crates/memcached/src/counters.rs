@@ -12,7 +12,10 @@ pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
     pub(crate) fn add(&self, amount: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(amount), Ordering::Relaxed);
+        self.0.store(
+            self.0.load(Ordering::Relaxed).wrapping_add(amount),
+            Ordering::Relaxed,
+        );
     }
 
     fn value(&self) -> u64 {
@@ -113,7 +116,10 @@ pub(crate) struct Loops {
 
 impl Loops {
     pub(crate) fn new(loops: usize) -> Loops {
-        Loops { loops: (0..loops.max(1)).map(|_| Counters::default()).collect(), reset: Mutex::default() }
+        Loops {
+            loops: (0..loops.max(1)).map(|_| Counters::default()).collect(),
+            reset: Mutex::default(),
+        }
     }
 
     /// The counters of a loop. Loops beyond the expected number share a set, and may then lose a count.
@@ -134,11 +140,17 @@ impl Loops {
 
     pub(crate) fn reset(&self) {
         let totals = self.ever();
-        *self.reset.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = totals;
+        *self
+            .reset
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = totals;
     }
 
     fn earlier(&self) -> Totals {
-        *self.reset.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self
+            .reset
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

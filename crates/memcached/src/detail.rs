@@ -52,16 +52,27 @@ impl Detail {
     }
 
     pub(crate) fn clear(&self) {
-        self.prefixes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+        self.prefixes
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clear();
     }
 
     /// Appends a `PREFIX` line for each beginning, and `END`.
     pub(crate) fn dump(&self, out: &mut Vec<u8>) {
-        let prefixes = self.prefixes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let prefixes = self
+            .prefixes
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         for (prefix, uses) in prefixes.iter() {
             out.extend_from_slice(b"PREFIX ");
             out.extend_from_slice(prefix);
-            let Uses { gets, hits, sets, deletes } = uses;
+            let Uses {
+                gets,
+                hits,
+                sets,
+                deletes,
+            } = uses;
             let counts = format!(" get {gets} hit {hits} set {sets} del {deletes}\r\n");
             out.extend_from_slice(counts.as_bytes());
         }
@@ -69,12 +80,21 @@ impl Detail {
     }
 
     fn count(&self, key: &[u8], change: impl FnOnce(&mut Uses)) {
-        let Some(at) = key.iter().position(|&byte| byte == DELIMITER) else { return };
-        let mut prefixes = self.prefixes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Some(at) = key.iter().position(|&byte| byte == DELIMITER) else {
+            return;
+        };
+        let mut prefixes = self
+            .prefixes
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(uses) = prefixes.get_mut(&key[..at]) {
             return change(uses);
         }
-        let name = if prefixes.len() < PREFIXES_MAX { &key[..at] } else { PREFIX_OTHERS };
+        let name = if prefixes.len() < PREFIXES_MAX {
+            &key[..at]
+        } else {
+            PREFIX_OTHERS
+        };
         change(prefixes.entry(name.into()).or_default());
     }
 }
@@ -93,7 +113,10 @@ mod tests {
         detail.set(b"none");
         let mut out = Vec::new();
         detail.dump(&mut out);
-        assert_eq!(out, b"PREFIX a get 2 hit 1 set 0 del 0\r\nPREFIX b get 0 hit 0 set 1 del 1\r\nEND\r\n");
+        assert_eq!(
+            out,
+            b"PREFIX a get 2 hit 1 set 0 del 0\r\nPREFIX b get 0 hit 0 set 1 del 1\r\nEND\r\n"
+        );
     }
 
     #[test]

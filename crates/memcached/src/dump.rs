@@ -42,7 +42,9 @@ async fn keys(
     let mut cursor = Some(Cursor::default());
     while let Some(from) = cursor {
         let turn = context.turn();
-        cursor = turn.store().scan(from, STEPS, turn.now, |entry| append(entry, &mut out));
+        cursor = turn
+            .store()
+            .scan(from, STEPS, turn.now, |entry| append(entry, &mut out));
         if out.len() >= CHUNK {
             send(context, stream, std::mem::take(&mut out)).await?;
         } else {

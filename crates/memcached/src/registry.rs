@@ -160,9 +160,15 @@ impl Registry {
         for (id, connection) in &tables.connections {
             tell(&format!("{id}:addr"), &End(&connection.peer, ""));
             tell(&format!("{id}:listen_addr"), &End(&connection.local, &path));
-            let state = if *id == asking { State::Parse } else { connection.state() };
+            let state = if *id == asking {
+                State::Parse
+            } else {
+                connection.state()
+            };
             tell(&format!("{id}:state"), &state.name());
-            let idle = now.0.saturating_sub(connection.last_request.load(Ordering::Relaxed));
+            let idle = now
+                .0
+                .saturating_sub(connection.last_request.load(Ordering::Relaxed));
             tell(&format!("{id}:secs_since_last_cmd"), &idle);
         }
     }
@@ -209,7 +215,9 @@ mod tests {
 
     fn lines(registry: &Registry, asking: u32, now: u32) -> Vec<String> {
         let mut lines = Vec::new();
-        registry.describe(asking, Now(now), |name, value| lines.push(format!("{name} {value}")));
+        registry.describe(asking, Now(now), |name, value| {
+            lines.push(format!("{name} {value}"))
+        });
         lines
     }
 
@@ -248,6 +256,9 @@ mod tests {
         registry.add(Peer::Unix, Peer::Unix, Now(1));
         let lines = lines(&registry, 0, 1);
         assert_eq!(lines[0], "1:addr unix:/run/m.sock");
-        assert!(lines.contains(&"2:listen_addr unix:/run/m.sock".to_owned()), "{lines:?}");
+        assert!(
+            lines.contains(&"2:listen_addr unix:/run/m.sock".to_owned()),
+            "{lines:?}"
+        );
     }
 }

@@ -125,6 +125,8 @@ impl Service {
 
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service").field("config", &self.config).finish_non_exhaustive()
+        f.debug_struct("Service")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
     }
 }

@@ -64,7 +64,10 @@ fn process(service: &Service, tell: &mut Tell<'_>) {
     let now = service.clock.now(std::time::Instant::now());
     let (user, system) = processor_time();
     tell("pid", &std::process::id());
-    tell("uptime", &u64::from(now.0).saturating_sub(service.clock.started_unix()));
+    tell(
+        "uptime",
+        &u64::from(now.0).saturating_sub(service.clock.started_unix()),
+    );
     tell("time", &now.0);
     tell("version", &service.config.version);
     tell("libevent", &"none");
@@ -83,7 +86,13 @@ fn connections(service: &Service, tell: &mut Tell<'_>) {
     for name in ["response_obj_oom", "response_obj_count", "response_obj_bytes"] {
         tell(name, &0);
     }
-    for name in ["read_buf_count", "read_buf_bytes", "read_buf_bytes_free", "read_buf_oom", "reserved_fds"] {
+    for name in [
+        "read_buf_count",
+        "read_buf_bytes",
+        "read_buf_bytes_free",
+        "read_buf_oom",
+        "reserved_fds",
+    ] {
         tell(name, &0);
     }
 }
@@ -217,7 +226,10 @@ fn slabs(service: &Service, tell: &mut Tell<'_>) {
     if store.items > 0 {
         let mean = store.bytes.div_ceil(store.items);
         tell("1:chunk_size", &mean);
-        tell("1:chunks_per_page", &store.segment_size.checked_div(mean).unwrap_or(0));
+        tell(
+            "1:chunks_per_page",
+            &store.segment_size.checked_div(mean).unwrap_or(0),
+        );
         tell("1:total_pages", &store.segments);
         tell("1:total_chunks", &store.items);
         tell("1:used_chunks", &store.items);
@@ -248,7 +260,10 @@ fn settings(service: &Service, tell: &mut Tell<'_>) {
     tell("verbosity", &service.verbosity());
     tell("oldest", &0);
     tell("evictions", &"on");
-    tell("domain_socket", &service.registry.unix_path().as_deref().unwrap_or("NULL"));
+    tell(
+        "domain_socket",
+        &service.registry.unix_path().as_deref().unwrap_or("NULL"),
+    );
     tell("umask", &"700");
     tell("shutdown_command", &yes(config.on_shutdown.is_some()));
     tell("growth_factor", &"1.00");
@@ -267,16 +282,31 @@ fn settings(service: &Service, tell: &mut Tell<'_>) {
     };
     tell("binding_protocol", &dialects);
     let guarded = service.is_guarded();
-    tell("auth_enabled_sasl", &yes(guarded && config.dialects != Dialects::Text));
-    tell("auth_enabled_ascii", &yes(guarded && config.dialects != Dialects::Binary));
+    tell(
+        "auth_enabled_sasl",
+        &yes(guarded && config.dialects != Dialects::Text),
+    );
+    tell(
+        "auth_enabled_ascii",
+        &yes(guarded && config.dialects != Dialects::Binary),
+    );
     tell("item_size_max", &store.item_size_max);
     tell("maxconns_fast", &"yes");
     tell("hashpower_init", &0);
-    for name in ["slab_reassign", "slab_automove", "lru_maintainer_thread", "lru_segmented", "temp_lru"] {
+    for name in [
+        "slab_reassign",
+        "slab_automove",
+        "lru_maintainer_thread",
+        "lru_segmented",
+        "temp_lru",
+    ] {
         tell(name, &"no");
     }
     tell("slab_chunk_max", &store.segment_size);
-    tell("lru_crawler", &yes(service.crawler.load(std::sync::atomic::Ordering::Relaxed)));
+    tell(
+        "lru_crawler",
+        &yes(service.crawler.load(std::sync::atomic::Ordering::Relaxed)),
+    );
     tell("lru_crawler_sleep", &0);
     tell("lru_crawler_tocrawl", &0);
     tell("tail_repair_time", &0);
@@ -310,8 +340,13 @@ fn processor_time() -> (Seconds, Seconds) {
     // The second field, a name in parentheses, may hold spaces.
     let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
     let ticks = |field: usize| {
-        let ticks = after_name.split_ascii_whitespace().nth(field).and_then(|text| text.parse().ok());
-        Seconds { hundredths: ticks.unwrap_or(0) }
+        let ticks = after_name
+            .split_ascii_whitespace()
+            .nth(field)
+            .and_then(|text| text.parse().ok());
+        Seconds {
+            hundredths: ticks.unwrap_or(0),
+        }
     };
     (ticks(11), ticks(12))
 }

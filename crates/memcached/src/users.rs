@@ -25,7 +25,9 @@ struct User {
 
 impl std::fmt::Debug for Users {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Users").field("entries", &self.entries.len()).finish_non_exhaustive()
+        f.debug_struct("Users")
+            .field("entries", &self.entries.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -47,7 +49,10 @@ impl Users {
             if entries.len() == USERS_MAX {
                 return Err(Error::TooManyUsers { max: USERS_MAX });
             }
-            entries.push(User { name: line[..colon].into(), password: line[colon + 1..].into() });
+            entries.push(User {
+                name: line[..colon].into(),
+                password: line[colon + 1..].into(),
+            });
         }
         if entries.is_empty() {
             return Err(Error::NoUsers);
@@ -82,7 +87,10 @@ impl Users {
 
 /// 1 if the common length of both holds the same bytes; all of them are looked at.
 fn equal(left: &[u8], right: &[u8]) -> u8 {
-    let difference = left.iter().zip(right).fold(0, |difference, (a, b)| difference | (a ^ b));
+    let difference = left
+        .iter()
+        .zip(right)
+        .fold(0, |difference, (a, b)| difference | (a ^ b));
     u8::from(std::hint::black_box(difference) == 0)
 }
 
@@ -98,8 +106,17 @@ mod tests {
         assert!(users.check(b"foo", b"bar"));
         assert!(users.check(b"baaaz", b"quux:x"));
         assert!(users.check(b"last", b"one"));
-        for (name, password) in [("foo", "ba"), ("foo", "baz"), ("fo", "bar"), ("", ""), ("foo", "quux:x")] {
-            assert!(!users.check(name.as_bytes(), password.as_bytes()), "{name}:{password}");
+        for (name, password) in [
+            ("foo", "ba"),
+            ("foo", "baz"),
+            ("fo", "bar"),
+            ("", ""),
+            ("foo", "quux:x"),
+        ] {
+            assert!(
+                !users.check(name.as_bytes(), password.as_bytes()),
+                "{name}:{password}"
+            );
         }
     }
 
@@ -112,8 +129,14 @@ mod tests {
 
     #[test]
     fn malformed_lines_are_named() {
-        assert!(matches!(Users::parse(b"a:b\nnocolon\n"), Err(Error::UserLine { line: 2 })));
-        assert!(matches!(Users::parse(b":secret\n"), Err(Error::UserLine { line: 1 })));
+        assert!(matches!(
+            Users::parse(b"a:b\nnocolon\n"),
+            Err(Error::UserLine { line: 2 })
+        ));
+        assert!(matches!(
+            Users::parse(b":secret\n"),
+            Err(Error::UserLine { line: 1 })
+        ));
         assert!(matches!(Users::parse(b"\n\n"), Err(Error::NoUsers)));
     }
 

@@ -55,12 +55,18 @@ fn next(input: &[u8]) -> Option<(Request<'_>, usize)> {
 }
 
 fn with_key(request: &Request<'_>) -> bool {
-    matches!(request.operation, Operation::Get { with_key: true } | Operation::GetAndTouch { with_key: true, .. })
+    matches!(
+        request.operation,
+        Operation::Get { with_key: true } | Operation::GetAndTouch { with_key: true, .. }
+    )
 }
 
 fn value(turn: &Turn<'_>, request: &Request<'_>, key: &Key<'_>, out: &mut Output) {
     let buffer = out.buffer();
-    let found = settled(turn.store().read(key, turn.now, |entry| Some(append(request, entry?, true, buffer))));
+    let found = settled(
+        turn.store()
+            .read(key, turn.now, |entry| Some(append(request, entry?, true, buffer))),
+    );
     turn.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
     finish(request, found, out);
 }
@@ -79,7 +85,10 @@ pub(super) fn touch(
     let start = buffer.len();
     let touched = turn.update(&key, |entry| {
         buffer.truncate(start);
-        (Decision::touch(expiry), entry.map(|entry| append(request, entry, with_value, buffer)))
+        (
+            Decision::touch(expiry),
+            entry.map(|entry| append(request, entry, with_value, buffer)),
+        )
     });
     // What could not be moved to its new end is answered as what it is to the client: not there.
     let found = touched.ok().and_then(|(found, _)| found);
@@ -98,14 +107,27 @@ fn finish(request: &Request<'_>, found: Option<(u64, Option<Pinned>)>, out: &mut
         None if request.opcode.quiet() => {}
         None if with_key(request) => {
             let status = Status::NotFound;
-            binary::message(out.buffer(), request.opcode, request.opaque, 0, status, request.key, &[]);
+            binary::message(
+                out.buffer(),
+                request.opcode,
+                request.opaque,
+                0,
+                status,
+                request.key,
+                &[],
+            );
         }
         None => failure(request, Status::NotFound, out.buffer()),
     }
 }
 
 /// Appends header, extras, key and value; a large value is handed back instead, to go out uncopied.
-fn append(request: &Request<'_>, entry: &Entry<'_>, with_value: bool, out: &mut Vec<u8>) -> (u64, Option<Pinned>) {
+fn append(
+    request: &Request<'_>,
+    entry: &Entry<'_>,
+    with_value: bool,
+    out: &mut Vec<u8>,
+) -> (u64, Option<Pinned>) {
     let key = if with_key(request) { request.key } else { &[] };
     let length = if with_value { entry.len() } else { 0 };
     let Ok(length_sent) = u32::try_from(length + 4 + key.len() as u64) else {
@@ -113,7 +135,15 @@ fn append(request: &Request<'_>, entry: &Entry<'_>, with_value: bool, out: &mut 
         return (length, None);
     };
     let length_sent = length_sent - 4 - key.len() as u32;
-    binary::value_head(out, request.opcode, request.opaque, entry.cas(), entry.flags(), key, length_sent);
+    binary::value_head(
+        out,
+        request.opcode,
+        request.opaque,
+        entry.cas(),
+        entry.flags(),
+        key,
+        length_sent,
+    );
     match entry.value() {
         _ if !with_value => (length, None),
         Value::Bytes(bytes) => {

@@ -121,8 +121,12 @@ impl Session {
 
     #[cold]
     fn refuse(&mut self, turn: &Turn<'_>, error: Error, used: usize, out: &mut Output) -> Step {
-        let sasl = matches!(error.opcode(), Opcode::SASL_LIST_MECHS | Opcode::SASL_AUTH | Opcode::SASL_STEP);
-        let open = !turn.service.is_guarded() || self.authenticated || sasl || error.opcode() == Opcode::VERSION;
+        let sasl = matches!(
+            error.opcode(),
+            Opcode::SASL_LIST_MECHS | Opcode::SASL_AUTH | Opcode::SASL_STEP
+        );
+        let open =
+            !turn.service.is_guarded() || self.authenticated || sasl || error.opcode() == Opcode::VERSION;
         if error.framed() && !open {
             let status = Status::AuthenticationFailed;
             binary::status(out.buffer(), error.opcode(), error.opaque(), 0, status);

@@ -15,7 +15,15 @@ use crate::text::Step;
 const NEVER_CREATE: u32 = u32::MAX;
 
 pub(super) fn arithmetic(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
-    let Operation::Arithmetic { increment, delta, initial, exptime } = request.operation else { return };
+    let Operation::Arithmetic {
+        increment,
+        delta,
+        initial,
+        exptime,
+    } = request.operation
+    else {
+        return;
+    };
     let count = Count {
         increment,
         delta,
@@ -26,7 +34,9 @@ pub(super) fn arithmetic(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u
     };
     match turn.count(&turn.store().key(request.key), &count) {
         Counted::Number { .. } if request.opcode.quiet() => {}
-        Counted::Number { number, cas, .. } => binary::value(out, request.opcode, request.opaque, cas, number),
+        Counted::Number { number, cas, .. } => {
+            binary::value(out, request.opcode, request.opaque, cas, number)
+        }
         Counted::NotFound => failure(request, Status::NotFound, out),
         Counted::Exists => failure(request, Status::Exists, out),
         Counted::NotNumeric => failure(request, Status::NonNumeric, out),
@@ -45,13 +55,28 @@ pub(super) fn flush(turn: &Turn<'_>, request: &Request<'_>, exptime: u32, out: &
 
 pub(super) fn version(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
     let version = turn.service.config.version.as_bytes();
-    binary::message(out, request.opcode, request.opaque, 0, Status::Success, &[], version);
+    binary::message(
+        out,
+        request.opcode,
+        request.opaque,
+        0,
+        Status::Success,
+        &[],
+        version,
+    );
 }
 
 pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mut Output) -> Step {
     let buffer = out.buffer();
     match request.key {
-        b"sizes" => return Step::Stop(used, Then::Dump(Dump::Sizes { opaque: Some(request.opaque) })),
+        b"sizes" => {
+            return Step::Stop(
+                used,
+                Then::Dump(Dump::Sizes {
+                    opaque: Some(request.opaque),
+                }),
+            );
+        }
         b"reset" => turn.service.reset_statistics(),
         b"detail on" if turn.service.config.dump => turn.service.detail.switch(true),
         b"detail off" if turn.service.config.dump => turn.service.detail.switch(false),

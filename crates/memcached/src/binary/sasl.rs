@@ -34,7 +34,9 @@ impl Session {
             self.swallow = length as u64;
             return Step::Done(used);
         }
-        let Some(message) = input[used..].get(..length) else { return Step::Wait(used + length) };
+        let Some(message) = input[used..].get(..length) else {
+            return Step::Wait(used + length);
+        };
         match step {
             Sasl::ListMechanisms => reply(request, MECHANISM, out),
             Sasl::Authenticate => {

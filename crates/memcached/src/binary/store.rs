@@ -33,7 +33,10 @@ impl Session {
             return Step::Done(used);
         }
         if length as u64 >= turn.store().large_value() {
-            let upload = Upload { head: input[..used].to_vec(), length: length as u64 };
+            let upload = Upload {
+                head: input[..used].to_vec(),
+                length: length as u64,
+            };
             return Step::Stop(used, Then::Receive(Box::new(upload)));
         }
         Step::Wait(used + length)
@@ -65,7 +68,11 @@ pub(super) fn finish(turn: &Turn<'_>, request: &Request<'_>, value: Payload<'_>,
 /// Answers when there is no room to receive the value.
 pub(super) fn no_room(turn: &Turn<'_>, request: &Request<'_>, error: StoreError, out: &mut Vec<u8>) {
     let key = turn.store().key(request.key);
-    failure(request, early_status(turn.refused_at_start(&key, forgets(request), error)), out);
+    failure(
+        request,
+        early_status(turn.refused_at_start(&key, forgets(request), error)),
+        out,
+    );
 }
 
 /// A cas makes each of Set, Add and Replace a store over the one item that has it.
@@ -74,14 +81,25 @@ fn mode(request: &Request<'_>) -> Mode {
         Operation::Concatenate(Concatenate::Append) => Mode::Append,
         Operation::Concatenate(Concatenate::Prepend) => Mode::Prepend,
         _ if request.cas != 0 => Mode::Cas,
-        Operation::Store { verb: StoreVerb::Add, .. } => Mode::Add,
-        Operation::Store { verb: StoreVerb::Replace, .. } => Mode::Replace,
+        Operation::Store {
+            verb: StoreVerb::Add, ..
+        } => Mode::Add,
+        Operation::Store {
+            verb: StoreVerb::Replace,
+            ..
+        } => Mode::Replace,
         _ => Mode::Set,
     }
 }
 
 fn forgets(request: &Request<'_>) -> bool {
-    matches!(request.operation, Operation::Store { verb: StoreVerb::Set, .. })
+    matches!(
+        request.operation,
+        Operation::Store {
+            verb: StoreVerb::Set,
+            ..
+        }
+    )
 }
 
 /// An unmet condition has a name of its own where it has only one cause.

@@ -88,11 +88,21 @@ fn decide<'v>(
 ) -> (Decision<'v>, Look) {
     let keep = |counted| (Decision::Keep, Look::Ended(counted));
     let Some(entry) = entry else {
-        let Some((initial, expiry)) = count.create else { return keep(Counted::NotFound) };
-        let put = |value| Decision::Put(New { expiry, cas: count.cas, ..New::new(value) });
+        let Some((initial, expiry)) = count.create else {
+            return keep(Counted::NotFound);
+        };
+        let put = |value| {
+            Decision::Put(New {
+                expiry,
+                cas: count.cas,
+                ..New::new(value)
+            })
+        };
         return written(put, initial, 0, None, sheets, joints);
     };
-    let Some(number) = read(entry) else { return keep(Counted::NotNumeric) };
+    let Some(number) = read(entry) else {
+        return keep(Counted::NotNumeric);
+    };
     if count.compare != 0 && count.compare != entry.cas() {
         return keep(Counted::Exists);
     }
@@ -102,8 +112,18 @@ fn decide<'v>(
     };
     let (flags, stale, won) = (entry.flags(), entry.stale(), entry.won());
     let decide = |parts| match count.expiry {
-        None => Decision::Rewrite(Edit { value: Payload::Parts(parts), cas: count.cas }),
-        Some(expiry) => Decision::Put(New { flags, expiry, cas: count.cas, stale, won, ..New::new(parts) }),
+        None => Decision::Rewrite(Edit {
+            value: Payload::Parts(parts),
+            cas: count.cas,
+        }),
+        Some(expiry) => Decision::Put(New {
+            flags,
+            expiry,
+            cas: count.cas,
+            stale,
+            won,
+            ..New::new(parts)
+        }),
     };
     written(decide, number, entry.len(), Some(entry.expiry()), sheets, joints)
 }
@@ -118,7 +138,14 @@ fn written<'v>(
     joints: &'v Joints<'v>,
 ) -> (Decision<'v>, Look) {
     match sheets.write(number).and_then(|digits| joints.pad(digits, width)) {
-        Some(parts) => (decision(parts), Look::Ended(Counted::Number { number, cas: 0, expiry })),
+        Some(parts) => (
+            decision(parts),
+            Look::Ended(Counted::Number {
+                number,
+                cas: 0,
+                expiry,
+            }),
+        ),
         None => (Decision::Keep, Look::Again),
     }
 }

@@ -47,7 +47,10 @@ impl<'s> Turn<'s> {
 
     /// Whether a client is who it claims to be.
     pub(crate) fn authenticate(&self, name: &[u8], password: &[u8]) -> bool {
-        let known = self.service.users().is_some_and(|users| users.check(name, password));
+        let known = self
+            .service
+            .users()
+            .is_some_and(|users| users.check(name, password));
         self.counters.auth_cmds.add(1);
         self.counters.auth_errors.add(u64::from(!known));
         known
@@ -56,14 +59,22 @@ impl<'s> Turn<'s> {
     /// Counts one lookup and tells it to whoever watches.
     #[inline]
     pub(crate) fn looked_up(&self, key: &[u8], found: Option<u64>) {
-        let counter = if found.is_some() { &self.counters.get_hits } else { &self.counters.get_misses };
+        let counter = if found.is_some() {
+            &self.counters.get_hits
+        } else {
+            &self.counters.get_misses
+        };
         counter.add(1);
         self.tell_lookup(key, found);
     }
 
     /// Counts one lookup that changes the expiry and tells it to whoever watches.
     pub(crate) fn touched(&self, key: &[u8], found: Option<u64>) {
-        let counter = if found.is_some() { &self.counters.touch_hits } else { &self.counters.touch_misses };
+        let counter = if found.is_some() {
+            &self.counters.touch_hits
+        } else {
+            &self.counters.touch_misses
+        };
         counter.add(1);
         self.tell_lookup(key, found);
     }
@@ -80,9 +91,9 @@ impl<'s> Turn<'s> {
     #[inline]
     fn watch_lookup(&self, key: &[u8], found: Option<u64>) {
         if self.watched.has(Kinds::FETCHERS) {
-            self.service
-                .hub
-                .publish(Kinds::FETCHERS, |out, id| line::item_get(out, id, key, found, self.connection));
+            self.service.hub.publish(Kinds::FETCHERS, |out, id| {
+                line::item_get(out, id, key, found, self.connection)
+            });
         }
     }
 }

@@ -15,7 +15,10 @@ pub(crate) fn parse(value: &[u8]) -> Option<u64> {
     let space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
     let start = value.iter().position(|byte| !space(byte))?;
     let digits = value[start..].strip_prefix(b"+").unwrap_or(&value[start..]);
-    let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    let end = digits
+        .iter()
+        .position(|byte| !byte.is_ascii_digit())
+        .unwrap_or(digits.len());
     let ends_well = digits.get(end).is_none_or(space);
     if end == 0 || !ends_well {
         return None;
@@ -41,7 +44,10 @@ impl Decimal {
             digits[start] = b'0' + (number % 10) as u8;
             number /= 10;
             if number == 0 {
-                return Decimal { digits, start: start as u8 };
+                return Decimal {
+                    digits,
+                    start: start as u8,
+                };
             }
         }
     }
@@ -88,7 +94,14 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_strtoull_does() {
-        for (text, number) in [("0", 0), ("12", 12), ("9   ", 9), (" 7", 7), ("+5", 5), ("18446744073709551615", u64::MAX)] {
+        for (text, number) in [
+            ("0", 0),
+            ("12", 12),
+            ("9   ", 9),
+            (" 7", 7),
+            ("+5", 5),
+            ("18446744073709551615", u64::MAX),
+        ] {
             assert_eq!(parse(text.as_bytes()), Some(number), "{text:?}");
         }
         assert_eq!(parse(b"3 apples"), Some(3));

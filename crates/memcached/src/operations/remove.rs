@@ -23,7 +23,13 @@ pub(crate) struct Removal {
 impl Removal {
     /// A plain deletion.
     pub(crate) fn plain(command: &'static str, compare: Option<u64>) -> Removal {
-        Removal { command, compare, cas: None, hollow: None, stale: None }
+        Removal {
+            command,
+            compare,
+            cas: None,
+            hollow: None,
+            stale: None,
+        }
     }
 }
 
@@ -48,7 +54,8 @@ impl Turn<'_> {
         match removed {
             Removed::Removed if removal.stale.is_none() => {
                 self.counters.delete_hits.add(1);
-                let publish = |out: &mut Vec<u8>, id| line::deleted(out, id, key.bytes(), removal.command, length);
+                let publish =
+                    |out: &mut Vec<u8>, id| line::deleted(out, id, key.bytes(), removal.command, length);
                 self.service.hub.publish(Kinds::DELETIONS, publish);
             }
             Removed::Removed => {}
@@ -68,7 +75,9 @@ impl Turn<'_> {
 }
 
 fn decide(entry: Option<&Entry<'_>>, removal: &Removal) -> (Decision<'static>, (Removed, u64)) {
-    let Some(entry) = entry else { return (Decision::Keep, (Removed::NotFound, 0)) };
+    let Some(entry) = entry else {
+        return (Decision::Keep, (Removed::NotFound, 0));
+    };
     if removal.compare.is_some_and(|cas| cas != entry.cas()) {
         return (Decision::Keep, (Removed::Exists, 0));
     }
@@ -84,11 +93,20 @@ fn decide(entry: Option<&Entry<'_>>, removal: &Removal) -> (Decision<'static>, (
         (Some((flags, expiry)), None) => {
             // Without a new cas the hollow keeps the old one, as in memcached.
             let cas = Some(removal.cas.unwrap_or(entry.cas()));
-            Decision::Put(New { flags, expiry, cas, ..New::new(&[]) })
+            Decision::Put(New {
+                flags,
+                expiry,
+                cas,
+                ..New::new(&[])
+            })
         }
-        (Some((flags, expiry)), Some(_)) => {
-            Decision::Put(New { flags, expiry, cas: removal.cas, stale: true, ..New::new(&[]) })
-        }
+        (Some((flags, expiry)), Some(_)) => Decision::Put(New {
+            flags,
+            expiry,
+            cas: removal.cas,
+            stale: true,
+            ..New::new(&[])
+        }),
     };
     (decision, (Removed::Removed, entry.len()))
 }

@@ -190,7 +190,12 @@ impl Turn<'_> {
             expiry => seconds_left(expiry, self.now),
         };
         let length = write.value.len();
-        let store = line::Store { status: written.status(), command: write.mode.name(), seconds, length };
+        let store = line::Store {
+            status: written.status(),
+            command: write.mode.name(),
+            seconds,
+            length,
+        };
         let publish = |out: &mut Vec<u8>, id| line::item_store(out, id, key, &store, self.connection);
         self.service.hub.publish(Kinds::MUTATIONS, publish);
     }
@@ -210,7 +215,14 @@ fn decide<'v>(entry: Option<&Entry<'_>>, write: &Write<'v>) -> (Decision<'v>, Lo
         Some(entry) => over(entry, write),
         None => anew(write),
     };
-    (decision, Look { written, compared, found: entry.map(Entry::len) })
+    (
+        decision,
+        Look {
+            written,
+            compared,
+            found: entry.map(Entry::len),
+        },
+    )
 }
 
 fn over<'v>(entry: &Entry<'_>, write: &Write<'v>) -> (Decision<'v>, Written, bool) {
@@ -220,13 +232,24 @@ fn over<'v>(entry: &Entry<'_>, write: &Write<'v>) -> (Decision<'v>, Written, boo
         (Mode::Set | Mode::Replace, _) => put(write, write.expiry),
         (Mode::Cas, Comparison::Match) => put(write, write.expiry),
         (Mode::Cas, Comparison::Stale) => {
-            let new = New { stale: true, won: entry.won(), ..new(write, entry.expiry()) };
+            let new = New {
+                stale: true,
+                won: entry.won(),
+                ..new(write, entry.expiry())
+            };
             (Decision::Put(new), stored(write.value.len()), true)
         }
         (Mode::Append | Mode::Prepend, Comparison::NotAsked | Comparison::Match) => {
-            let edit = Edit { value: write.value, cas: write.cas };
+            let edit = Edit {
+                value: write.value,
+                cas: write.cas,
+            };
             let append = write.mode == Mode::Append;
-            let decision = if append { Decision::Append(edit) } else { Decision::Prepend(edit) };
+            let decision = if append {
+                Decision::Append(edit)
+            } else {
+                Decision::Prepend(edit)
+            };
             (decision, stored(entry.len() + write.value.len()), false)
         }
         (Mode::Cas | Mode::Append | Mode::Prepend, _) => (Decision::Keep, Written::Exists, false),
@@ -247,7 +270,14 @@ fn put<'v>(write: &Write<'v>, expiry: Expiry) -> (Decision<'v>, Written, bool) {
 }
 
 fn new<'v>(write: &Write<'v>, expiry: Expiry) -> New<'v> {
-    New { value: write.value, flags: write.flags, expiry, cas: write.cas, stale: false, won: false }
+    New {
+        value: write.value,
+        flags: write.flags,
+        expiry,
+        cas: write.cas,
+        stale: false,
+        won: false,
+    }
 }
 
 fn stored(length: u64) -> Written {

@@ -53,12 +53,20 @@ pub(super) fn cache_memlimit(command: &CacheMemlimit, out: &mut Vec<u8>) {
 
 pub(super) fn shutdown(turn: &Turn<'_>, command: &text::Shutdown, used: usize, out: &mut Output) -> Step {
     let Some(on_shutdown) = &turn.service.config.on_shutdown else {
-        say(out.buffer(), command.noreply, b"SERVER_ERROR: shutdown not enabled\r\n");
+        say(
+            out.buffer(),
+            command.noreply,
+            b"SERVER_ERROR: shutdown not enabled\r\n",
+        );
         return Step::Done(used);
     };
     match command.graceful {
         Ok(graceful) => {
-            on_shutdown(if graceful { Shutdown::Graceful } else { Shutdown::Now });
+            on_shutdown(if graceful {
+                Shutdown::Graceful
+            } else {
+                Shutdown::Now
+            });
             Step::Stop(used, Then::Close(Reason::Shutdown))
         }
         Err(error) => {
@@ -119,7 +127,10 @@ fn refresh_certificates(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: 
         None => say(out.buffer(), command.noreply, ERROR),
         Some(refresh) => match refresh() {
             Ok(()) => say(out.buffer(), command.noreply, text::OK),
-            Err(error) => text::line(out.buffer(), format!("SERVER_ERROR {}", error.replace(['\r', '\n'], " "))),
+            Err(error) => text::line(
+                out.buffer(),
+                format!("SERVER_ERROR {}", error.replace(['\r', '\n'], " ")),
+            ),
         },
     }
     Step::Done(used)
@@ -222,7 +233,9 @@ fn is_class(word: &[u8]) -> bool {
 
 /// `debugtime <seconds>`, for test suites: moves the clock. `p` and `r`, which stop it and let it go, are accepted.
 pub(super) fn debug_time(turn: &Turn<'_>, line: &[u8], out: &mut Vec<u8>) -> bool {
-    let Some(argument) = line.strip_prefix(b"debugtime ") else { return false };
+    let Some(argument) = line.strip_prefix(b"debugtime ") else {
+        return false;
+    };
     let argument = argument.trim_ascii();
     let known = match signed(argument) {
         Some(seconds) => {

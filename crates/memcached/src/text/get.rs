@@ -24,7 +24,10 @@ struct Batch<'a> {
 impl<'a> Batch<'a> {
     #[inline]
     fn new(first: Key<'a>, end: usize) -> Batch<'a> {
-        Batch { keys: [(first, end); BATCH], len: 1 }
+        Batch {
+            keys: [(first, end); BATCH],
+            len: 1,
+        }
     }
 
     #[inline]
@@ -56,7 +59,15 @@ impl Session {
     ) -> Step {
         match get.keys.single() {
             Some(key) if get.verb == GetVerb::Get && get.complete => single_keys(turn, key, input, used, out),
-            _ => self.keys(turn, get.verb, get.exptime, (get.keys, get.complete), input, used, out),
+            _ => self.keys(
+                turn,
+                get.verb,
+                get.exptime,
+                (get.keys, get.complete),
+                input,
+                used,
+                out,
+            ),
         }
     }
 
@@ -83,7 +94,10 @@ impl Session {
     }
 
     /// Answers for the keys of one line, or of the part of it that is there.
-    #[expect(clippy::too_many_arguments, reason = "a line's parts; a struct of them would be made for this one call")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a line's parts; a struct of them would be made for this one call"
+    )]
     fn keys(
         &mut self,
         turn: &Turn<'_>,
@@ -191,7 +205,10 @@ fn answer(turn: &Turn<'_>, key: &Key<'_>, verb: GetVerb, exptime: i64, out: &mut
 #[inline]
 fn value(turn: &Turn<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) {
     let buffer = out.buffer();
-    let found = settled(turn.store().read(key, turn.now, |entry| Some(append(entry?, with_cas, buffer))));
+    let found = settled(
+        turn.store()
+            .read(key, turn.now, |entry| Some(append(entry?, with_cas, buffer))),
+    );
     turn.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
     if let Some((_, Some(pinned))) = found {
         push(out, pinned, true);
@@ -204,7 +221,10 @@ fn touched_value(turn: &Turn<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, o
     let start = buffer.len();
     let touched = turn.update(key, |entry| {
         buffer.truncate(start);
-        (Decision::touch(expiry), entry.map(|entry| append(entry, with_cas, buffer)))
+        (
+            Decision::touch(expiry),
+            entry.map(|entry| append(entry, with_cas, buffer)),
+        )
     });
     // What could not be moved to its new end is answered as what it is to the client: not there.
     let found = touched.ok().and_then(|(found, _)| found);
@@ -220,7 +240,13 @@ fn touched_value(turn: &Turn<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, o
 #[inline]
 fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<Pinned>) {
     let length = entry.len();
-    text::value_line(out, entry.key(), entry.flags(), length, with_cas.then(|| entry.cas()));
+    text::value_line(
+        out,
+        entry.key(),
+        entry.flags(),
+        length,
+        with_cas.then(|| entry.cas()),
+    );
     match entry.value() {
         Value::Bytes(bytes) => {
             out.extend_from_slice(bytes);
@@ -235,7 +261,10 @@ fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<
 #[cold]
 pub(crate) fn push(out: &mut Output, pinned: Pinned, line_end: bool) {
     let range = 0..pinned.len();
-    out.push(Piece::Shared { owner: Arc::new(pinned), range });
+    out.push(Piece::Shared {
+        owner: Arc::new(pinned),
+        range,
+    });
     if line_end {
         out.write(b"\r\n");
     }

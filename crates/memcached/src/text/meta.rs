@@ -51,7 +51,13 @@ enum Look {
 }
 
 /// Executes `mg` and all others that directly follow.
-pub(super) fn get_run(turn: &Turn<'_>, first: &Meta<'_>, input: &[u8], used: usize, out: &mut Output) -> Step {
+pub(super) fn get_run(
+    turn: &Turn<'_>,
+    first: &Meta<'_>,
+    input: &[u8],
+    used: usize,
+    out: &mut Output,
+) -> Step {
     if !input[used..].starts_with(b"mg ") {
         get(turn, first, out);
         return Step::Done(used);
@@ -87,7 +93,11 @@ fn get(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Output) {
     let key = turn.store().key(key_of(command, &mut scratch));
     let start = out.buffer().len();
     let changes = command.has(b'T') || command.has(b'N') || command.has(b'R');
-    let mut look = if changes { Look::MustChange } else { look(turn, command, &key, out.buffer()) };
+    let mut look = if changes {
+        Look::MustChange
+    } else {
+        look(turn, command, &key, out.buffer())
+    };
     if let Look::MustChange = look {
         look = change(turn, command, &key, start, out.buffer());
     }
@@ -129,7 +139,16 @@ fn look(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, out: &mut Vec<u8>) -
             // The first to see a stale item wins the right to recache it.
             return Look::MustChange;
         }
-        hit(turn, command, entry, Plan { expiry: None, wins: false }, out)
+        hit(
+            turn,
+            command,
+            entry,
+            Plan {
+                expiry: None,
+                wins: false,
+            },
+            out,
+        )
     };
     match command.has(b'u') {
         true => settled(turn.store().peek(key, turn.now, look)),
@@ -143,9 +162,19 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
     let outcome = turn.update(key, |entry| {
         out.truncate(start);
         let Some(entry) = entry else {
-            let Some(expiry) = vivify else { return (Decision::Keep, Look::Missing) };
-            let cas = command.has(b'E').then_some(command.cas_new);
-            return (Decision::Put(New { expiry, cas, won: true, ..New::new(&[]) }), Look::Created);
+            let Some(expiry) = vivify else {
+                return (Decision::Keep, Look::Missing);
+            };
+            let cas = command.cas_new();
+            return (
+                Decision::Put(New {
+                    expiry,
+                    cas,
+                    won: true,
+                    ..New::new(&[])
+                }),
+                Look::Created,
+            );
         };
         let plan = plan(turn, command, entry);
         let change = Change {
@@ -157,7 +186,9 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
         (Decision::Change(change), hit(turn, command, entry, plan, out))
     });
     // What cannot be created or moved for lack of room is missing.
-    let Ok((look, cas)) = outcome else { return Look::Missing };
+    let Ok((look, cas)) = outcome else {
+        return Look::Missing;
+    };
     if let Look::Created = look {
         let view = View {
             key: key.bytes(),
@@ -182,13 +213,16 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
 /// Whether the item gets a new expiry and whether the client wins the right to recache. The flags are looked at in
 /// their order: a `T` before an `R` counts for it.
 fn plan(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>) -> Plan {
-    let mut plan = Plan { expiry: None, wins: entry.stale() && !entry.won() };
+    let mut plan = Plan {
+        expiry: None,
+        wins: entry.stale() && !entry.won(),
+    };
     for flag in command.flags() {
         match flag.letter {
-            b'T' => plan.expiry = Some(expiry(i64::from(command.exptime), turn.now)),
+            b'T' => plan.expiry = span(turn, command.exptime()),
             b'R' if !entry.won() => {
                 let ends = plan.expiry.unwrap_or(entry.expiry());
-                plan.wins |= ends_before(ends, expiry(i64::from(command.recache), turn.now));
+                plan.wins |= ends_before(ends, span(turn, command.recache()).unwrap_or(Expiry::Never));
             }
             _ => {}
         }
@@ -232,12 +266,15 @@ fn hit(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>, plan: Plan, out: 
 
 /// Appends the reply's line; answers whether the value is to follow.
 fn answer(turn: &Turn<'_>, command: &Meta<'_>, view: &View<'_>, wins: bool, out: &mut Vec<u8>) -> bool {
-    let with_value = command.has(b'v') && !(command.has(b'C') && command.cas == view.cas);
+    let with_value = command.has(b'v') && command.cas() != Some(view.cas);
     match with_value {
         true => meta::value(out, view.length),
         false => meta::status(out, Status::Hd),
     }
-    let mut item = Before { created: view.created, expiry: view.expiry };
+    let mut item = Before {
+        created: view.created,
+        expiry: view.expiry,
+    };
     for flag in command.flags() {
         item.expiry = expiry_after(turn, command, flag.letter, item);
         match flag.letter {
@@ -300,13 +337,15 @@ pub(super) fn execute(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
 fn delete(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     let mut scratch = None;
     let key = turn.store().key(key_of(command, &mut scratch));
-    let exptime = expiry(i64::from(command.exptime), turn.now);
+    let exptime = span(turn, command.exptime());
     let removal = Removal {
         command: "md",
-        compare: command.has(b'C').then_some(command.cas),
-        cas: command.has(b'E').then_some(command.cas_new),
-        hollow: command.has(b'x').then_some((command.client_flags, exptime)),
-        stale: command.has(b'I').then(|| command.has(b'T').then_some(exptime)),
+        compare: command.cas(),
+        cas: command.cas_new(),
+        hollow: command
+            .has(b'x')
+            .then(|| (command.client_flags(), exptime.unwrap_or(Expiry::Never))),
+        stale: command.has(b'I').then_some(exptime),
     };
     let status = match turn.remove(&key, &removal) {
         Removed::Removed if command.quiet() => return,
@@ -323,16 +362,21 @@ fn arithmetic(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     let key = turn.store().key(key_of(command, &mut scratch));
     let count = Count {
         increment: !command.decrement,
-        delta: command.delta,
-        compare: command.cas,
-        cas: command.has(b'E').then_some(command.cas_new),
-        expiry: command.has(b'T').then(|| expiry(i64::from(command.exptime), turn.now)),
-        create: command.has(b'N').then(|| (command.initial, expiry_of_created(turn, command))),
+        delta: command.delta(),
+        compare: command.cas().unwrap_or(0),
+        cas: command.cas_new(),
+        expiry: span(turn, command.exptime()),
+        create: command
+            .has(b'N')
+            .then(|| (command.initial(), expiry_of_created(turn, command))),
     };
     match turn.count(&key, &count) {
         Counted::Number { .. } if command.quiet() => {}
         Counted::Number { number, cas, expiry } => {
-            let before = Before { created: expiry.is_none(), expiry: expiry.unwrap_or(Expiry::Never) };
+            let before = Before {
+                created: expiry.is_none(),
+                expiry: expiry.unwrap_or(Expiry::Never),
+            };
             number_reply(turn, command, key.bytes(), (number, cas), before, out);
         }
         Counted::NotFound => without_item(command, Status::Nf, key.bytes(), out),
@@ -350,18 +394,26 @@ struct Before {
     expiry: Expiry,
 }
 
+/// What a flag's number of seconds means.
+fn span(turn: &Turn<'_>, exptime: Option<i64>) -> Option<Expiry> {
+    exptime.map(|exptime| expiry(exptime, turn.now))
+}
+
 /// The expiry after a flag, of those flags that change it: they count in their order.
 fn expiry_after(turn: &Turn<'_>, command: &Meta<'_>, letter: u8, before: Before) -> Expiry {
     match letter {
-        b'T' => expiry(i64::from(command.exptime), turn.now),
-        b'N' if before.created => expiry(i64::from(command.vivify), turn.now),
+        b'T' => span(turn, command.exptime()).unwrap_or(before.expiry),
+        b'N' if before.created => span(turn, command.vivify()).unwrap_or(before.expiry),
         _ => before.expiry,
     }
 }
 
 /// The expiry of an item that a command creates.
 fn expiry_of_created(turn: &Turn<'_>, command: &Meta<'_>) -> Expiry {
-    let nothing = Before { created: true, expiry: Expiry::Never };
+    let nothing = Before {
+        created: true,
+        expiry: Expiry::Never,
+    };
     let after = |before, flag: meta::Flag<'_>| Before {
         expiry: expiry_after(turn, command, flag.letter, before),
         ..before

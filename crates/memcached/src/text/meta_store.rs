@@ -26,7 +26,13 @@ impl Session {
         let block = &input[used..];
         if let Some((value, end)) = split(block, command.length) {
             let parts = [value];
-            finish(turn, command, Payload::Parts(&parts), end == b"\r\n", out.buffer());
+            finish(
+                turn,
+                command,
+                Payload::Parts(&parts),
+                end == b"\r\n",
+                out.buffer(),
+            );
             return Step::Done(used + value.len() + end.len());
         }
         let mut scratch = None;
@@ -44,7 +50,13 @@ impl Session {
 }
 
 /// Stores a value that is there.
-pub(super) fn finish(turn: &Turn<'_>, command: &Meta<'_>, value: Payload<'_>, whole: bool, out: &mut Vec<u8>) {
+pub(super) fn finish(
+    turn: &Turn<'_>,
+    command: &Meta<'_>,
+    value: Payload<'_>,
+    whole: bool,
+    out: &mut Vec<u8>,
+) {
     if !whole {
         // Errors are told even to those who asked for quiet.
         return out.extend_from_slice(text::BAD_DATA_CHUNK);
@@ -53,12 +65,12 @@ pub(super) fn finish(turn: &Turn<'_>, command: &Meta<'_>, value: Payload<'_>, wh
     let key = turn.store().key(key_of(command, &mut scratch));
     let mode = mode(command);
     let write = Write {
-        flags: command.client_flags,
-        expiry: expiry(i64::from(command.exptime), turn.now),
-        compare: command.cas,
-        cas: command.has(b'E').then_some(command.cas_new),
+        flags: command.client_flags(),
+        expiry: expiry(command.exptime().unwrap_or(0), turn.now),
+        compare: command.cas().unwrap_or(0),
+        cas: command.cas_new(),
         allow_stale: command.has(b'I') && mode == Mode::Cas,
-        vivify: command.has(b'N').then(|| expiry(i64::from(command.vivify), turn.now)),
+        vivify: command.vivify().map(|exptime| expiry(exptime, turn.now)),
         forget: true,
         ..Write::new(mode, value)
     };

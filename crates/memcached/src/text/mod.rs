@@ -152,10 +152,10 @@ impl Session {
     ) -> Step {
         match command {
             Command::Store(store) => self.store(turn, store, input, used, out),
-            Command::Meta(meta) if meta.verb == MetaVerb::Set => self.meta_store(turn, meta, input, used, out),
-            Command::Meta(meta) if meta.verb == MetaVerb::Get => {
-                meta::get_run(turn, meta, input, used, out)
+            Command::Meta(meta) if meta.verb == MetaVerb::Set => {
+                self.meta_store(turn, meta, input, used, out)
             }
+            Command::Meta(meta) if meta.verb == MetaVerb::Get => meta::get_run(turn, meta, input, used, out),
             Command::Stats(words) if words.clone().next() == Some(b"sizes") => {
                 Step::Stop(used, Then::Dump(Dump::Sizes { opaque: None }))
             }
@@ -172,14 +172,7 @@ impl Session {
 
     /// Answers a line that cannot be executed.
     #[cold]
-    fn refuse(
-        &mut self,
-        turn: &Turn<'_>,
-        error: Error,
-        input: &[u8],
-        used: usize,
-        out: &mut Output,
-    ) -> Step {
+    fn refuse(&mut self, turn: &Turn<'_>, error: Error, input: &[u8], used: usize, out: &mut Output) -> Step {
         if turn.service.config.debug && admin::debug_time(turn, &input[..used], out.buffer()) {
             return Step::Done(used);
         }
@@ -244,7 +237,11 @@ fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
         Command::Touch(command) => {
             let expiry = clock::expiry(command.exptime, turn.now);
             let touched = turn.touch(&turn.store().key(command.key), expiry);
-            say(out, command.noreply, if touched { text::TOUCHED } else { text::NOT_FOUND });
+            say(
+                out,
+                command.noreply,
+                if touched { text::TOUCHED } else { text::NOT_FOUND },
+            );
         }
         Command::Meta(command) => meta::execute(turn, command, out),
         Command::FlushAll(command) => admin::flush_all(turn, command, out),
@@ -297,5 +294,11 @@ fn is_large(turn: &Turn<'_>, length: u64) -> bool {
 
 /// A storage command whose value is too large to wait for in the input.
 fn upload(head: &[u8], length: u64, used: usize) -> Step {
-    Step::Stop(used, Then::Receive(Box::new(session::Upload { head: head.to_vec(), length })))
+    Step::Stop(
+        used,
+        Then::Receive(Box::new(session::Upload {
+            head: head.to_vec(),
+            length,
+        })),
+    )
 }

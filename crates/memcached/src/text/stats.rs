@@ -6,7 +6,9 @@ use crate::operations::Turn;
 use crate::statistics::{self, Group};
 
 pub(super) fn stats(turn: &Turn<'_>, mut words: Words<'_>, out: &mut Vec<u8>) {
-    let Some(name) = words.next() else { return group(turn, Group::General, out) };
+    let Some(name) = words.next() else {
+        return group(turn, Group::General, out);
+    };
     match name {
         b"reset" => {
             turn.service.reset_statistics();
@@ -48,8 +50,10 @@ fn detail(turn: &Turn<'_>, word: Option<&[u8]>, out: &mut Vec<u8>) {
 }
 
 fn cachedump(turn: &Turn<'_>, words: Words<'_>, out: &mut Vec<u8>) {
-    let numbers: Vec<Option<u32>> =
-        words.take(2).map(|word| std::str::from_utf8(word).ok()?.parse().ok()).collect();
+    let numbers: Vec<Option<u32>> = words
+        .take(2)
+        .map(|word| std::str::from_utf8(word).ok()?.parse().ok())
+        .collect();
     match numbers[..] {
         _ if !turn.service.config.dump => {
             out.extend_from_slice(b"CLIENT_ERROR stats cachedump not allowed\r\n");

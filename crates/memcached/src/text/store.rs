@@ -63,7 +63,11 @@ pub(super) fn finish(turn: &Turn<'_>, store: &Store<'_>, value: Payload<'_>, who
 /// Answers when there is no room to receive the value.
 pub(super) fn no_room(turn: &Turn<'_>, store: &Store<'_>, error: StoreError, out: &mut Vec<u8>) {
     let key = turn.store().key(store.key);
-    say(out, store.noreply, reply(turn.refused_at_start(&key, mode(store.verb) == Mode::Set, error)));
+    say(
+        out,
+        store.noreply,
+        reply(turn.refused_at_start(&key, mode(store.verb) == Mode::Set, error)),
+    );
 }
 
 fn mode(verb: StoreVerb) -> Mode {

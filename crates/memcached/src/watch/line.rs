@@ -9,14 +9,22 @@ pub(crate) fn item_get(out: &mut Vec<u8>, id: u64, key: &[u8], found: Option<u64
     head(out, id, "item_get");
     append_key(out, key);
     let (status, size) = found.map_or(("not_found", 0), |length| ("found", length));
-    text(out, format_args!(" status={status} clsid=1 cfd={connection} size={size}\n"));
+    text(
+        out,
+        format_args!(" status={status} clsid=1 cfd={connection} size={size}\n"),
+    );
 }
 
 /// How a store ended.
 pub(crate) fn item_store(out: &mut Vec<u8>, id: u64, key: &[u8], store: &Store<'_>, connection: u32) {
     head(out, id, "item_store");
     append_key(out, key);
-    let Store { status, command, seconds, length } = store;
+    let Store {
+        status,
+        command,
+        seconds,
+        length,
+    } = store;
     text(
         out,
         format_args!(" status={status} cmd={command} ttl={seconds} clsid=1 cfd={connection} size={length}\n"),
@@ -40,9 +48,24 @@ pub(crate) fn deleted(out: &mut Vec<u8>, id: u64, key: &[u8], command: &str, len
 
 /// A connection began, or ended for `reason`.
 pub(crate) fn connection(out: &mut Vec<u8>, id: u64, peer: &Peer, reason: Option<&str>, connection: u32) {
-    head(out, id, if reason.is_some() { "conn_close" } else { "conn_new" });
-    let Peer { address, port, transport } = peer;
-    text(out, format_args!(" rip={address} rport={port} transport={transport}"));
+    head(
+        out,
+        id,
+        if reason.is_some() {
+            "conn_close"
+        } else {
+            "conn_new"
+        },
+    );
+    let Peer {
+        address,
+        port,
+        transport,
+    } = peer;
+    text(
+        out,
+        format_args!(" rip={address} rport={port} transport={transport}"),
+    );
     if let Some(reason) = reason {
         text(out, format_args!(" reason={reason}"));
     }
@@ -58,7 +81,14 @@ pub(crate) struct Peer {
 
 fn head(out: &mut Vec<u8>, id: u64, kind: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    text(out, format_args!("ts={}.{} gid={id} type={kind}", now.as_secs(), now.subsec_micros()));
+    text(
+        out,
+        format_args!(
+            "ts={}.{} gid={id} type={kind}",
+            now.as_secs(),
+            now.subsec_micros()
+        ),
+    );
 }
 
 fn append_key(out: &mut Vec<u8>, key: &[u8]) {
@@ -102,7 +132,12 @@ mod tests {
             line(|out| item_get(out, 7, b"a#b", Some(4), 3)),
             "gid=7 type=item_get key=a%23b status=found clsid=1 cfd=3 size=4\n"
         );
-        let store = Store { status: "stored", command: "set", seconds: 0, length: 4 };
+        let store = Store {
+            status: "stored",
+            command: "set",
+            seconds: 0,
+            length: 4,
+        };
         assert_eq!(
             line(|out| item_store(out, 8, b"foo", &store, 3)),
             "gid=8 type=item_store key=foo status=stored cmd=set ttl=0 clsid=1 cfd=3 size=4\n"
@@ -111,7 +146,11 @@ mod tests {
             line(|out| deleted(out, 9, b"foo", "md", 4)),
             "gid=9 type=deleted key=foo cmd=md clsid=1 size=4\n"
         );
-        let peer = Peer { address: "127.0.0.1".into(), port: 80, transport: "tcp" };
+        let peer = Peer {
+            address: "127.0.0.1".into(),
+            port: 80,
+            transport: "tcp",
+        };
         assert_eq!(
             line(|out| connection(out, 1, &peer, Some("normal"), 3)),
             "gid=1 type=conn_close rip=127.0.0.1 rport=80 transport=tcp reason=normal cfd=3\n"

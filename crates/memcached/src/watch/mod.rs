@@ -89,7 +89,11 @@ impl Hub {
         let mut line = Vec::with_capacity(256);
         write(&mut line, self.events.fetch_add(1, Ordering::Relaxed) + 1);
         for watcher in self.watchers().iter().filter(|watcher| watcher.kinds.has(kind)) {
-            let counter = if watcher.push(&line, self.buffer_size) { &self.sent } else { &self.skipped };
+            let counter = if watcher.push(&line, self.buffer_size) {
+                &self.sent
+            } else {
+                &self.skipped
+            };
             counter.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -100,20 +104,32 @@ impl Hub {
         if watchers.len() == WATCHERS_MAX {
             return None;
         }
-        let watcher = Arc::new(Watcher { kinds, pending: Mutex::default() });
+        let watcher = Arc::new(Watcher {
+            kinds,
+            pending: Mutex::default(),
+        });
         watchers.push(watcher.clone());
         self.recount(&watchers);
-        Some(Subscription { hub: self.clone(), watcher })
+        Some(Subscription {
+            hub: self.clone(),
+            watcher,
+        })
     }
 
     /// Watchers, lines sent and lines skipped.
     pub(crate) fn counts(&self) -> (u64, u64, u64) {
         let watchers = self.watchers().len() as u64;
-        (watchers, self.sent.load(Ordering::Relaxed), self.skipped.load(Ordering::Relaxed))
+        (
+            watchers,
+            self.sent.load(Ordering::Relaxed),
+            self.skipped.load(Ordering::Relaxed),
+        )
     }
 
     fn recount(&self, watchers: &[Arc<Watcher>]) {
-        let wanted = watchers.iter().fold(Kinds::NONE, |wanted, watcher| wanted.with(watcher.kinds));
+        let wanted = watchers
+            .iter()
+            .fold(Kinds::NONE, |wanted, watcher| wanted.with(watcher.kinds));
         self.wanted.store(wanted.0, Ordering::Relaxed);
     }
 
@@ -139,7 +155,11 @@ impl Watcher {
     /// Whether the line found room.
     fn push(&self, line: &[u8], size: usize) -> bool {
         let mut pending = self.pending();
-        let notice = if pending.skipped > 0 { format!("skipped={}\n", pending.skipped) } else { String::new() };
+        let notice = if pending.skipped > 0 {
+            format!("skipped={}\n", pending.skipped)
+        } else {
+            String::new()
+        };
         if pending.lines.len() + notice.len() + line.len() > size {
             pending.skipped += 1;
             return false;
@@ -207,8 +227,12 @@ mod tests {
         let hub = Arc::new(Hub::new(1024));
         let fetchers = hub.subscribe(Kinds::FETCHERS).unwrap();
         let both = hub.subscribe(Kinds::FETCHERS.with(Kinds::DELETIONS)).unwrap();
-        hub.publish(Kinds::FETCHERS, |line, id| line.extend_from_slice(format!("get {id}\n").as_bytes()));
-        hub.publish(Kinds::DELETIONS, |line, id| line.extend_from_slice(format!("delete {id}\n").as_bytes()));
+        hub.publish(Kinds::FETCHERS, |line, id| {
+            line.extend_from_slice(format!("get {id}\n").as_bytes())
+        });
+        hub.publish(Kinds::DELETIONS, |line, id| {
+            line.extend_from_slice(format!("delete {id}\n").as_bytes())
+        });
         hub.publish(Kinds::MUTATIONS, |_, _| panic!("nobody watches mutations"));
         assert_eq!(take(&fetchers), "get 1\n");
         assert_eq!(take(&both), "get 1\ndelete 2\n");
@@ -220,7 +244,8 @@ mod tests {
     fn a_full_buffer_drops_lines_and_says_how_many() {
         let hub = Arc::new(Hub::new(30));
         let watcher = hub.subscribe(Kinds::FETCHERS).unwrap();
-        let publish = |text: &'static [u8]| hub.publish(Kinds::FETCHERS, |line, _| line.extend_from_slice(text));
+        let publish =
+            |text: &'static [u8]| hub.publish(Kinds::FETCHERS, |line, _| line.extend_from_slice(text));
         (0..5).for_each(|_| publish(b"0123456789\n"));
         assert_eq!(take(&watcher), "0123456789\n0123456789\n");
         publish(b"next\n");
@@ -231,7 +256,9 @@ mod tests {
     #[test]
     fn watchers_are_limited() {
         let hub = Arc::new(Hub::new(30));
-        let all: Vec<_> = (0..WATCHERS_MAX).map(|_| hub.subscribe(Kinds::FETCHERS).unwrap()).collect();
+        let all: Vec<_> = (0..WATCHERS_MAX)
+            .map(|_| hub.subscribe(Kinds::FETCHERS).unwrap())
+            .collect();
         assert!(hub.subscribe(Kinds::FETCHERS).is_none());
         drop(all);
         assert!(hub.subscribe(Kinds::FETCHERS).is_some());

@@ -8,25 +8,33 @@ use kv::Store;
 use memcached::{Service, ServiceConfig};
 
 /// A service with a store of its own, on a loop of its own.
-pub struct Server {
+pub(crate) struct Server {
     service: Arc<Service>,
 }
 
 impl Server {
     /// A connection, served by a task of the present loop.
-    pub fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         let (ours, theirs) = Stream::pair();
         io::spawn(self.service.clone().serve(theirs));
-        Client { stream: ours, input: Vec::new(), ended: false }
+        Client {
+            stream: ours,
+            input: Vec::new(),
+            ended: false,
+        }
     }
 
-    pub fn service(&self) -> &Arc<Service> {
+    pub(crate) fn service(&self) -> &Arc<Service> {
         &self.service
     }
 }
 
 /// Runs `test` on a new loop against a new server.
-pub fn with_server<F: Future>(config: ServiceConfig, uri: &str, test: impl FnOnce(Server) -> F) -> F::Output {
+pub(crate) fn with_server<F: Future>(
+    config: ServiceConfig,
+    uri: &str,
+    test: impl FnOnce(Server) -> F,
+) -> F::Output {
     let (store, _) = Store::open(uri).expect("the URI names a store");
     let service = Service::new(config, Arc::new(store));
     let mut on = Loop::new(Config::default()).expect("a loop can be made");
@@ -34,26 +42,29 @@ pub fn with_server<F: Future>(config: ServiceConfig, uri: &str, test: impl FnOnc
 }
 
 /// A configuration whose version never changes.
-pub fn config() -> ServiceConfig {
-    ServiceConfig { version: "1.6.45-test".to_owned(), ..ServiceConfig::default() }
+pub(crate) fn config() -> ServiceConfig {
+    ServiceConfig {
+        version: "1.6.45-test".to_owned(),
+        ..ServiceConfig::default()
+    }
 }
 
 /// The client's end of a connection.
-pub struct Client {
+pub(crate) struct Client {
     stream: Stream,
     input: Vec<u8>,
     ended: bool,
 }
 
 impl Client {
-    pub async fn send(&mut self, bytes: &[u8]) {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) {
         // The server may have closed already; what it said is then still to be read.
         let _ = self.stream.send(bytes).await;
         let _ = self.stream.flush().await;
     }
 
     /// Sends one byte at a time and lets the server see each alone.
-    pub async fn send_slowly(&mut self, bytes: &[u8]) {
+    pub(crate) async fn send_slowly(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.send(std::slice::from_ref(byte)).await;
             io::yield_now().await;
@@ -62,7 +73,7 @@ impl Client {
     }
 
     /// The next line, without its end; none at the end of the stream.
-    pub async fn line(&mut self) -> Option<String> {
+    pub(crate) async fn line(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.input.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.input.drain(..=end).collect();
@@ -74,14 +85,14 @@ impl Client {
     }
 
     /// The next so many bytes, fewer at the end of the stream.
-    pub async fn bytes(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) async fn bytes(&mut self, length: usize) -> Vec<u8> {
         while self.input.len() < length && self.more().await.is_some() {}
         let length = length.min(self.input.len());
         self.input.drain(..length).collect()
     }
 
     /// Whether the server has closed, and said nothing more.
-    pub async fn is_at_end(&mut self) -> bool {
+    pub(crate) async fn is_at_end(&mut self) -> bool {
         while self.more().await.is_some() {}
         self.input.is_empty()
     }

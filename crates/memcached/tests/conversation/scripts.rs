@@ -1,12 +1,10 @@
 //! Conversations in text files, held three ways: request by request, byte by byte, and all requests at once.
 //!
-//! `tests/scripts/storage.txt` explains the notation.
-
-mod harness;
+//! `scripts/storage.txt` explains the notation.
 
 use std::collections::HashMap;
 
-use harness::{Client, Server, config, with_server};
+use crate::harness::{Client, Server, config, with_server};
 
 const STORE: &str = "memory:?capacity=64MiB";
 
@@ -48,7 +46,10 @@ fn scenes(text: &str) -> Vec<Scene> {
         let (mark, rest) = line.split_once(' ').unwrap_or((line, ""));
         if mark == "=" {
             connection.clear();
-            scenes.push(Scene { name: rest.to_owned(), exchanges: Vec::new() });
+            scenes.push(Scene {
+                name: rest.to_owned(),
+                exchanges: Vec::new(),
+            });
             continue;
         }
         let scene = scenes.last_mut().expect("a script begins with a scene");
@@ -57,15 +58,21 @@ fn scenes(text: &str) -> Vec<Scene> {
             continue;
         }
         let asks = mark.starts_with('>');
-        let fresh = scene.exchanges.last().is_none_or(|last| {
-            last.connection != connection || (asks && !last.replies.is_empty())
-        });
+        let fresh = scene
+            .exchanges
+            .last()
+            .is_none_or(|last| last.connection != connection || (asks && !last.replies.is_empty()));
         if fresh {
-            scene.exchanges.push(Exchange { connection: connection.clone(), ..Exchange::default() });
+            scene.exchanges.push(Exchange {
+                connection: connection.clone(),
+                ..Exchange::default()
+            });
         }
         let exchange = scene.exchanges.last_mut().expect("just made");
         match mark {
-            ">" => exchange.requests.extend_from_slice(format!("{rest}\r\n").as_bytes()),
+            ">" => exchange
+                .requests
+                .extend_from_slice(format!("{rest}\r\n").as_bytes()),
             ">>" => exchange.requests.extend(unescape(rest)),
             "<" => exchange.replies.push(Reply::Line(rest.to_owned())),
             "<<" if rest == "EOF" => exchange.replies.push(Reply::End),
@@ -111,7 +118,9 @@ fn substitute(requests: &[u8], captured: &HashMap<String, String>) -> Vec<u8> {
 fn matches(expected: &str, line: &str, captured: &mut HashMap<String, String>) -> bool {
     let (mut expected, mut line) = (expected, line);
     while let Some(at) = expected.find(['{', '?']) {
-        let Some(rest) = line.strip_prefix(&expected[..at]) else { return false };
+        let Some(rest) = line.strip_prefix(&expected[..at]) else {
+            return false;
+        };
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits == 0 {
             return false;
@@ -149,24 +158,45 @@ async fn play(server: Server, scene: Scene, pace: Pace) {
     let mut captured = HashMap::new();
     // A scene whose name ends so is about what comes alone.
     let joinable = pace == Pace::AtOnce && !scene.name.ends_with('!');
-    let exchanges = if joinable { join(scene.exchanges) } else { scene.exchanges };
+    let exchanges = if joinable {
+        join(scene.exchanges)
+    } else {
+        scene.exchanges
+    };
     for exchange in exchanges {
-        let client = connections.entry(exchange.connection).or_insert_with(|| server.connect());
+        let client = connections
+            .entry(exchange.connection)
+            .or_insert_with(|| server.connect());
         let requests = substitute(&exchange.requests, &captured);
         match pace {
             Pace::Bytes => client.send_slowly(&requests).await,
             _ => client.send(&requests).await,
         }
         for reply in exchange.replies {
-            let place = || format!("{} ({pace:?}), after {:?}", scene.name, String::from_utf8_lossy(&requests));
+            let place = || {
+                format!(
+                    "{} ({pace:?}), after {:?}",
+                    scene.name,
+                    String::from_utf8_lossy(&requests)
+                )
+            };
             match reply {
                 Reply::Line(expected) => {
                     let line = client.line().await.unwrap_or_else(|| "end of stream".to_owned());
-                    assert!(matches(&expected, &line, &mut captured), "{}: {expected:?}, not {line:?}", place());
+                    assert!(
+                        matches(&expected, &line, &mut captured),
+                        "{}: {expected:?}, not {line:?}",
+                        place()
+                    );
                 }
                 Reply::Bytes(expected) => {
                     let bytes = client.bytes(expected.len()).await;
-                    assert!(bytes == expected, "{}: {:?}", place(), String::from_utf8_lossy(&bytes));
+                    assert!(
+                        bytes == expected,
+                        "{}: {:?}",
+                        place(),
+                        String::from_utf8_lossy(&bytes)
+                    );
                 }
                 Reply::End => assert!(client.is_at_end().await, "{}: the server should close", place()),
             }
@@ -176,7 +206,11 @@ async fn play(server: Server, scene: Scene, pace: Pace) {
         // Nothing more was said than was expected.
         client.send(b"mn\r\n").await;
         let line = client.line().await;
-        assert!(line.is_none() || line.as_deref() == Some("MN"), "{} ({pace:?}): {line:?} too many", scene.name);
+        assert!(
+            line.is_none() || line.as_deref() == Some("MN"),
+            "{} ({pace:?}): {line:?} too many",
+            scene.name
+        );
     }
 }
 
