@@ -303,6 +303,11 @@ def commit():
     return (run("git", "rev-parse", "--short=12", "HEAD") or "unknown") + (" with local changes" if dirty else "")
 
 
+def shown(argument):
+    """An argument as a reader can use it: where a program lay on this machine is nobody's business."""
+    return os.path.basename(argument) if os.path.isabs(argument) else argument
+
+
 def readme(table, arguments, notes):
     now = datetime.datetime.now(datetime.timezone.utc)
     lines = [
@@ -310,7 +315,7 @@ def readme(table, arguments, notes):
         "",
         f"- Machine: {processor()}, {os.cpu_count()} CPUs, {memory_gib():.0f} GiB, Linux {platform.release()}",
         f"- Revision: {commit()}",
-        f"- Command: `{' '.join(arguments)}`",
+        f"- Command: `{' '.join(map(shown, arguments))}`",
         *(f"- {note}" for note in notes),
         "",
         "`summary.md` has the table, `raw.csv` every repetition. A ratio is ours over the peer's: within one generator process",
