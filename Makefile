@@ -43,7 +43,9 @@ fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS=60)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked
 	cd fuzz && for target in $$($(CARGO) fuzz list); do \
 	    echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
-	    $(CARGO) +nightly fuzz run --fuzz-dir . $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	    mkdir -p corpus/$$target && \
+	    $(CARGO) +nightly fuzz run --fuzz-dir . $$target corpus/$$target seeds/$$target -- \
+	        -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
 doc: ## build the API's documentation: target/doc/io/index.html and its neighbours
@@ -59,7 +61,8 @@ install: build ## install under DESTDIR and PREFIX (/usr/local)
 	$(HIKYAKU) completions fish > $(ROOT)/share/fish/vendor_completions.d/hikyaku.fish
 	install -d $(ROOT)/share/doc/hikyaku
 	install -m 644 README.md CHANGELOG.md ARCHITECTURE.md LICENSE-* $(ROOT)/share/doc/hikyaku/
-	install -m 644 packaging/hikyaku.toml packaging/hikyaku.service $(ROOT)/share/doc/hikyaku/
+	install -m 644 packaging/hikyaku.toml $(ROOT)/share/doc/hikyaku/
+	sed 's#/usr/local/#$(PREFIX)/#g' packaging/hikyaku.service > $(ROOT)/share/doc/hikyaku/hikyaku.service
 
 uninstall: ## remove what `make install` put there
 	rm -f $(ROOT)/bin/hikyaku $(ROOT)/share/man/man1/hikyaku.1 $(ROOT)/share/man/man1/hikyaku-*.1
