@@ -26,6 +26,8 @@ pub(crate) use overrides::Flags;
 use reader::{Lines, Section, auto_or_count, text};
 use store::Store;
 
+use crate::system::workers::WORKERS_MAX;
+
 /// Everything that can be said about a daemon.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
@@ -121,7 +123,7 @@ fn syntax(message: &str) -> String {
 fn read_root(root: &mut Section<'_>, folder: &Path) -> Config {
     let default = Config::default();
     let workers = root
-        .take("workers", auto_or_count)
+        .take("workers", |value| bounded(auto_or_count(value)?))
         .and_then(|workers| workers.value);
     let data = root
         .take("data", text)
@@ -151,6 +153,16 @@ fn read_root(root: &mut Section<'_>, folder: &Path) -> Config {
         } else {
             default.listeners
         },
+    }
+}
+
+/// A thread is started for each, so that a slip of the hand must not ask for a million.
+fn bounded(workers: Option<usize>) -> Result<Option<usize>, String> {
+    match workers {
+        Some(count) if count > WORKERS_MAX => {
+            Err(format!("{count} are too many; write at most {WORKERS_MAX}"))
+        }
+        workers => Ok(workers),
     }
 }
 

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Config;
 use super::fault::{Faults, Place};
 use super::listen::{self, Listener};
 use super::store::Store;
+use super::{Config, bounded};
 
 /// What the command line says of the configuration.
 #[derive(Args, Debug, Default)]
@@ -110,7 +110,8 @@ fn workers_of(text: &str) -> Result<Option<usize>, String> {
     if text == "auto" {
         return Ok(None);
     }
-    let count = text.parse().ok().filter(|count| *count > 0);
+    let count: Option<usize> = text.parse().ok().filter(|count| *count > 0);
+    let count = count.map(|count| bounded(Some(count))).transpose()?.flatten();
     count
         .map(Some)
         .ok_or_else(|| format!("{text:?} is not a count; write auto or a whole number above 0"))
