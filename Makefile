@@ -10,6 +10,13 @@ TARGET   := $(or $(CARGO_TARGET_DIR),target)
 HIKYAKU  := $(TARGET)/release/hikyaku
 ROOT     := $(DESTDIR)$(PREFIX)
 
+# Benches need a peer; without one that is named, Debian's is installed if it is missing.
+HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || \
+                  apt-get -q -y install --no-install-recommends memcached >/dev/null
+
+# Fuzzing needs unstable flags of the compiler: the nightly one, or this one told to accept them.
+FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
+
 .DEFAULT_GOAL := build
 .PHONY: run build test lint fmt bench bench-kv fuzz doc install uninstall clean help
 
@@ -34,17 +41,19 @@ fmt: ## format the sources
 	$(CARGO) fmt --all
 
 bench: build ## measure every table again, beside memcached (MEMCACHED=PATH) and the peers of the loop
+	$(HAVE_MEMCACHED)
 	bench/run --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 
 bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names another than apt's)
+	$(HAVE_MEMCACHED)
 	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 
 fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS=60)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked
-	cd fuzz && for target in $$($(CARGO) fuzz list); do \
+	cd fuzz && for target in $$($(FUZZ) list); do \
 	    echo "fuzzing $$target for $(FUZZ_SECONDS) s"; \
 	    mkdir -p corpus/$$target && \
-	    $(CARGO) +nightly fuzz run --fuzz-dir . $$target corpus/$$target seeds/$$target -- \
+	    $(FUZZ) run --fuzz-dir . $$target corpus/$$target seeds/$$target -- \
 	        -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
