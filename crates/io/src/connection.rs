@@ -500,7 +500,7 @@ impl Connection {
 
     /// Has the stream answered by replies.
     pub(crate) fn set_line(&mut self, ordered: bool, open_max: usize) -> SharedLine {
-        let line = Line::new(ordered, open_max, self.core().config.output_size);
+        let line = Line::new(self.core(), ordered, open_max);
         self.line = Some(Rc::clone(&line));
         line
     }

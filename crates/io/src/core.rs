@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::mailbox::{self, Mail, Mailbox};
 use crate::output::Output;
+use crate::replies::Spares;
 use crate::source::{self, Sources};
 use crate::task::{TaskId, Tasks};
 use crate::wheel::{self, Wheel};
@@ -74,6 +75,8 @@ pub(crate) struct Core {
     pub(crate) hot: RefCell<Hot>,
     /// Buffers for the encrypted side of TLS streams; empty until there is one.
     pub(crate) cipher: RefCell<crate::tls::Buffers>,
+    /// What parked replies were written to, to be used again.
+    pub(crate) spares: RefCell<Spares>,
     pub(crate) draining: Cell<bool>,
     tasks: RefCell<Tasks>,
     main_ready: Cell<bool>,
@@ -105,6 +108,7 @@ impl Core {
             sources: RefCell::default(),
             hot: RefCell::new(hot),
             cipher: RefCell::default(),
+            spares: RefCell::default(),
             draining: Cell::new(false),
             tasks: RefCell::default(),
             main_ready: Cell::new(true),

@@ -1,4 +1,64 @@
-//! The loop: one thread, one `epoll`, many connections.
+//! One thread, one `epoll`, many connections: the loop that everything else in this project runs on. Linux only.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use io::{Config, ListenOptions, Loops, Stream, Turn};
+//!
+//! async fn echo(mut stream: Stream) {
+//!     // Lends the loop's own buffers, once for each batch of input. What is consumed is gone, the rest is kept.
+//!     while let Ok(Turn::Open) = stream
+//!         .turn(|input, output| {
+//!             output.write(input);
+//!             input.len()
+//!         })
+//!         .await
+//!     {}
+//! }
+//!
+//! # fn main() -> Result<(), io::Error> {
+//! let loops = Loops::start(Config::default())?; // a loop a processor
+//! let bound = loops.listen(&"127.0.0.1:0".parse()?, ListenOptions::default(), echo)?;
+//! println!("listening {}", bound.address());
+//! loops.stop(Duration::from_secs(5)); // a server would wait for a signal first
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The picture
+//!
+//! ```text
+//!   Loops ── a thread each ──> Loop ── owns ──> one input and one output buffer, which streams lend to closures
+//!     │                         │               tasks: a slab of futures, woken by number
+//!     │ listen: places each     │               sources: readiness of every socket, registered once, edge-triggered
+//!     │ connection on the loop  │               wheel: timers, lazily postponed
+//!     │ with the fewest         │               end-of-turn list, mailbox
+//!     └──────── Remote ─────────┘
+//!               (mail from other threads; `offload` is a few threads for work that blocks)
+//!
+//!   Stream: TCP | Unix | pair, plain or TLS.  turn(|input, output| consumed) · read_exact · discard · send · close
+//!           Replies: answers leave in the order of their requests, whoever finishes them, whenever
+//! ```
+//!
+//! # The order of a turn
+//!
+//! 1. Mail: closures and wake-ups from other threads.
+//! 2. Ready tasks, 256 at most. Each gives way after 16 turns of its stream or 256 KiB. A write is tried at once.
+//! 3. The end-of-turn list ([`at_turn_end`]): what should happen once for many, such as one `fsync` for all appends.
+//! 4. Timers that are due.
+//! 5. The poll: not waiting if anything is ready, else until the next timer. Then the clock is read, once.
+//!
+//! # What holds
+//!
+//! * **A connection holds memory only while it has a part of a request or an unsent reply**, and all of a loop together
+//!   no more than [`Config::held_max`]. An idle one takes some 250 bytes, its future included.
+//! * **A closure is called only when all earlier output was taken by the kernel**, so a peer that does not read is not
+//!   read from.
+//! * **A panic ends its task, and so its connection, and nothing else.**
+//! * Nothing is shared between loops but mailboxes and counters. Futures need not be `Send`.
+//! * The library knows no protocol.
+//!
+//! A process that uses it should ignore `SIGPIPE`, as every Rust program does unless it asks otherwise.
 
 mod accept;
 mod address;

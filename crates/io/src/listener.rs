@@ -203,3 +203,24 @@ pub(crate) fn adopt(core: &Rc<Core>, fd: OwnedFd) -> Result<Stream, Error> {
         transport: Transport::Socket(fd),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::{Config, Loop};
+
+    #[test]
+    fn accepted_connections_inherit_no_delay() {
+        Loop::new(Config::default()).unwrap().run(async {
+            let address = "127.0.0.1:0".parse().unwrap();
+            let mut listener = Listener::bind(&address, &ListenOptions::default()).unwrap();
+            let _client = Stream::connect(&listener.address().clone()).await.unwrap();
+            let mut server = listener.accept().await.unwrap();
+            let Transport::Socket(fd) = &server.connection().wire.transport else {
+                panic!("no socket")
+            };
+            assert!(sys::is_no_delay(fd));
+        });
+    }
+}

@@ -94,13 +94,19 @@ impl std::fmt::Debug for Piece {
 }
 
 /// The append target of one turn.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Output {
     pub(crate) bytes: Vec<u8>,
     /// Where in `bytes` a piece stands, and the piece; in order.
     pub(crate) pieces: Vec<(usize, Piece)>,
     piece_bytes: u64,
     limit: usize,
+}
+
+impl Default for Output {
+    fn default() -> Output {
+        Output::new(64 << 10)
+    }
 }
 
 impl Output {
@@ -192,7 +198,7 @@ impl Output {
         self.bytes.clear();
         self.pieces.clear();
         self.piece_bytes = 0;
-        if self.bytes.capacity() > 4 * self.limit {
+        if self.bytes.capacity() > 4 * self.limit.max(1024) {
             self.bytes = Vec::new();
         }
     }

@@ -18,6 +18,7 @@ use std::rc::Rc;
 use std::task::{Context, Waker};
 use std::thread;
 
+use crate::core::Core;
 use crate::oneshot::{Sender, oneshot};
 use crate::output::Output;
 
@@ -36,8 +37,30 @@ struct Slot {
     state: State,
 }
 
+/// Emptied outputs of a loop, for replies that have to park: no connection keeps memory for that.
+#[derive(Default)]
+pub(crate) struct Spares(Vec<Box<Output>>);
+
+impl Spares {
+    /// Outputs that are kept.
+    const COUNT_MAX: usize = 128;
+    /// Bytes of each that are kept.
+    const SIZE_MAX: usize = 4 << 10;
+
+    fn take(&mut self) -> Box<Output> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    fn put(&mut self, empty: Box<Output>) {
+        if self.0.len() < Spares::COUNT_MAX && empty.held() <= Spares::SIZE_MAX {
+            self.0.push(empty);
+        }
+    }
+}
+
 /// The replies of one stream.
 pub(crate) struct Line {
+    core: Rc<Core>,
     /// Those that have not left, the oldest first. Unused by unordered ones.
     slots: VecDeque<Slot>,
     /// The number of the first slot.
@@ -58,11 +81,12 @@ pub(crate) struct Line {
 pub(crate) type SharedLine = Rc<RefCell<Line>>;
 
 impl Line {
-    pub(crate) fn new(ordered: bool, open_max: usize, output_size: usize) -> SharedLine {
+    pub(crate) fn new(core: &Rc<Core>, ordered: bool, open_max: usize) -> SharedLine {
         Rc::new(RefCell::new(Line {
+            core: Rc::clone(core),
             slots: VecDeque::new(),
             base: 0,
-            ready: Output::new(output_size),
+            ready: Output::new(core.config.output_size),
             ordered,
             open: 0,
             open_max: open_max.max(1),
@@ -74,6 +98,7 @@ impl Line {
     }
 
     /// Whether another reply may be opened.
+    #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.slots.len().max(self.open) < self.open_max && self.parked < PARKED_MAX
     }
@@ -148,7 +173,8 @@ impl Line {
 
     fn parked(&mut self, number: u64) -> &mut Output {
         let slot = &mut self.slots[(number - self.base) as usize];
-        slot.parked.get_or_insert_default()
+        slot.parked
+            .get_or_insert_with(|| self.core.spares.borrow_mut().take())
     }
 
     /// Ends a reply; answers whom to tell that there is something to send, or room.
@@ -180,6 +206,7 @@ impl Line {
                 // Of an aborted reply nothing is to be seen that has not left already.
                 if slot.state != State::Aborted {
                     self.ready.append(&mut parked);
+                    self.core.spares.borrow_mut().put(parked);
                 }
             }
             match slot.state {
