@@ -15,6 +15,9 @@
 //! out.extend_from_slice(b"xyz\r\n");
 //! assert_eq!(out, b"VA 3 c17 Oabc\r\nxyz\r\n");
 //! ```
+//!
+//! Deliberate differences from memcached 1.6.45: an opaque token that is too long is refused before the command has an
+//! effect, and `me` decodes its key whenever its first flag is `b`, as the protocol's description says.
 
 mod command;
 mod parse;

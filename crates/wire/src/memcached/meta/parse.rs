@@ -4,9 +4,6 @@
 //! reads the flags, where a repeated or unknown letter ends the reading but an unreadable number only marks the
 //! command as wrong (the last such mistake names the error), and last the command looks at its mode and its opaque
 //! token. Which error a client sees depends on that order, so it is kept here.
-//!
-//! Deliberate differences: an opaque token that is too long is refused before the command has an effect, and `me`
-//! decodes its key whenever its first flag is `b`, as the protocol's description says.
 
 use super::command::{Flag, Flags, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
 use crate::memcached::base64;

@@ -13,6 +13,10 @@
 //! assert_eq!(error.swallow(), 5);
 //! ```
 //!
+//! Deliberate differences from memcached 1.6.45, beside those that [`meta`](super::meta) has: `delete` with words that
+//! make no sense is refused; `delete noreply` names a key and is answered; a key that is too long spoils a whole `get`
+//! with one error line (memcached follows it by an empty line, which would put a client out of step).
+//!
 //! A line's end must come within [`LINE_LENGTH_MAX`] bytes, or the connection is not one of a memcached client. Only
 //! the reading commands may be longer: then [`Get::complete`] is false, the keys so far are handed out, and
 //! [`parse_keys`] reads on, so that a multi-get of any length needs no memory of its own.
