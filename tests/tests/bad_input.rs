@@ -497,7 +497,7 @@ fn ten_thousand_connections_of_one_byte_each() {
             0 => connection.exchange("", "END\r\n"),
             1 => connection.exchange("", "MN\r\n"),
             2 => assert_eq!(Response::read(connection).status, 0),
-            _ => connection.exchange("", "ERROR\r\n"),
+            _ => connection.exchange("", "CLIENT_ERROR bad command line format\r\n"),
         }
     }
 }
