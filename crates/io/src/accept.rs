@@ -78,35 +78,42 @@ impl Door {
 /// A place among a listener's connections and on a loop, held by each connection as long as it lives.
 pub(crate) struct Place {
     door: Arc<Door>,
-    counters: Arc<Counters>,
+    /// Those of the loop, once it is known.
+    counters: Option<Arc<Counters>>,
 }
 
 impl Place {
     /// Takes a place, if there is one.
-    fn take(door: &Arc<Door>, loop_index: usize) -> Option<Place> {
+    fn take(door: &Arc<Door>) -> Option<Place> {
         let before = door.connections.fetch_add(1, Ordering::SeqCst);
         if before >= door.options.connections_max {
             door.connections.fetch_sub(1, Ordering::SeqCst);
             return None;
         }
-        let counters = Arc::clone(&door.siblings.counters[loop_index]);
-        Counters::add(&counters.connections);
-        Counters::add(&counters.accepted);
         Some(Place {
             door: Arc::clone(door),
-            counters,
+            counters: None,
         })
+    }
+
+    fn on_loop(&mut self, index: usize) {
+        let counters = &self.door.siblings.counters[index];
+        Counters::add(&counters.connections);
+        Counters::add(&counters.accepted);
+        self.counters = Some(Arc::clone(counters));
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let before = self.door.connections.fetch_sub(1, Ordering::SeqCst);
-        self.counters.connections.fetch_sub(1, Ordering::SeqCst);
         if before >= self.door.options.connections_max {
             self.door.wake_acceptors();
         }
-        self.door.siblings.connection_ended();
+        if let Some(counters) = &self.counters {
+            counters.connections.fetch_sub(1, Ordering::SeqCst);
+            self.door.siblings.connection_ended();
+        }
     }
 }
 
@@ -152,18 +159,21 @@ where
     Fut: Future<Output = ()> + 'static,
 {
     for _ in 0..ACCEPTS_PER_TURN {
-        if door.is_closed() || (door.options.on_full == OnFull::Wait && !door.has_room()) {
+        // The place comes first: two loops that listen on one port cannot both accept the last connection.
+        let place = Place::take(door);
+        if door.is_closed() || (door.options.on_full == OnFull::Wait && place.is_none()) {
             return Ok(());
         }
-        match sys::accept(&listener.socket.fd) {
-            Ok(fd) => place(fd, door, handle),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+        match (sys::accept(&listener.socket.fd), place) {
+            (Ok(fd), Some(place)) => send_to_its_loop(fd, place, handle),
+            (Ok(fd), None) => refuse(&fd, door),
+            (Err(error), _) if error.kind() == ErrorKind::WouldBlock => {
                 listener.source.clear(READABLE);
                 return Ok(());
             }
-            Err(error) if is_of_the_listener(&error) => return Err(error),
+            (Err(error), _) if is_of_the_listener(&error) => return Err(error),
             // This one connection failed before it was accepted; the next need not.
-            Err(_) => {}
+            (Err(_), _) => {}
         }
     }
     Ok(())
@@ -184,32 +194,31 @@ fn is_of_the_listener(error: &io::Error) -> bool {
     .contains(&code)
 }
 
-/// Sends a connection to the loop with the fewest, or here when each loop listens for itself.
-fn place<F, Fut>(fd: OwnedFd, door: &Arc<Door>, handle: &Arc<F>)
+/// Begins a connection on the loop with the fewest, or here when each loop listens for itself.
+fn send_to_its_loop<F, Fut>(fd: OwnedFd, mut place: Place, handle: &Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let here = crate::loop_index();
-    let index = if door.options.reuse_port {
+    let siblings = Arc::clone(&place.door.siblings);
+    let index = if place.door.options.reuse_port {
         here
     } else {
-        door.siblings.least_loaded(here)
+        siblings.least_loaded(here)
     };
-    let Some(place) = Place::take(door, index) else {
-        return refuse(&fd, door, here);
-    };
+    place.on_loop(index);
     if index == here {
         begin(fd, place, handle);
         return;
     }
     let handle = Arc::clone(handle);
     // A loop that has ended drops the mail, and the connection with it.
-    door.siblings.remotes[index].post_unbounded(move || begin(fd, place, &handle));
+    siblings.remotes[index].post_unbounded(move || begin(fd, place, &handle));
 }
 
-fn refuse(fd: &OwnedFd, door: &Door, here: usize) {
-    Counters::add(&door.siblings.counters[here].refused);
+fn refuse(fd: &OwnedFd, door: &Door) {
+    Counters::add(&door.siblings.counters[crate::loop_index()].refused);
     if let (OnFull::Refuse(words), None) = (door.options.on_full, &door.options.tls) {
         // A new socket's buffer takes a few words; a peer that is gone already misses nothing.
         let _ = sys::send(fd, words);

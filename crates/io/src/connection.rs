@@ -149,9 +149,21 @@ impl Connection {
     fn may_read(&self) -> Result<bool, Error> {
         let bits = self.wire.source.bits();
         if bits & EXPIRED != 0 {
-            return Err(self.idle_timeout());
+            self.bear_idleness()?;
         }
         Ok(bits & READABLE != 0 || self.tls.as_ref().is_some_and(|tls| tls.has_input()))
+    }
+
+    /// An idle connection ends, unless it is we who still owe it an answer: then it is given the time again.
+    #[cold]
+    fn bear_idleness(&self) -> Result<(), Error> {
+        if !self.has_open_replies() {
+            return Err(self.idle_timeout());
+        }
+        let source = &self.wire.source;
+        source.clear(EXPIRED);
+        source.set_idle(source.idle());
+        Ok(())
     }
 
     #[cold]

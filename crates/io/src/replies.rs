@@ -39,7 +39,10 @@ struct Slot {
 
 /// Emptied outputs of a loop, for replies that have to park: no connection keeps memory for that.
 #[derive(Default)]
-#[expect(clippy::vec_box, reason = "a slot holds a pointer, so that replies in order move little")]
+#[expect(
+    clippy::vec_box,
+    reason = "a slot holds a pointer, so that replies in order move little"
+)]
 pub(crate) struct Spares(Vec<Box<Output>>);
 
 impl Spares {

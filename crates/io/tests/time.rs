@@ -167,6 +167,35 @@ fn a_stream_whose_peer_waits_for_us_does_not_time_out() {
 }
 
 #[test]
+fn a_stream_with_an_open_reply_does_not_time_out() {
+    with_clock(async |clock| {
+        let (mut client, mut server) = Stream::pair();
+        server.set_idle_timeout(ms(100));
+        let replies = server.replies(10);
+        client.send(&b"?"[..]).await.unwrap();
+        let mut reply = None;
+        let turn = server.turn(|input, _| {
+            reply = replies.open();
+            input.len()
+        });
+        assert_eq!(turn.await.unwrap(), Turn::Open);
+        let cranking = clock.clone();
+        io::spawn(async move {
+            crank(&cranking, ms(100)).await;
+            crank(&cranking, ms(100)).await;
+            let mut reply = reply.unwrap();
+            reply.write(b"at last");
+            drop(reply);
+            crank(&cranking, ms(99)).await;
+            crank(&cranking, ms(100)).await;
+        });
+        let end = server.turn(|_, _| 0).await;
+        assert!(matches!(end, Err(Error::IdleTimeout { .. })), "{end:?}");
+        client.read_exact(&mut [0; 7]).await.unwrap();
+    });
+}
+
+#[test]
 fn a_reader_who_stopped_reading_times_out() {
     with_clock(async |clock| {
         let (_client, mut server) = Stream::pair();

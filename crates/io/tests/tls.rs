@@ -229,9 +229,7 @@ fn a_goodbye_is_told_from_a_cut() {
                     end => break end,
                 }
             };
-            sender
-                .send(end.map_err(|error| matches!(error, Error::UnexpectedEnd { .. })))
-                .unwrap();
+            sender.send(end.map_err(|error| error.is_disconnect())).unwrap();
         }
     });
     let tls = authority.client(false);
