@@ -150,7 +150,7 @@ fn locked_out(request: &Request<'_>, used: usize, out: &mut Output) -> Step {
 fn delete(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
     let compare = (request.cas != 0).then_some(request.cas);
     match turn.remove(&turn.store().key(request.key), &Removal::plain("delete", compare)) {
-        Removed::Removed => success(request, out),
+        Removed::Done => success(request, out),
         Removed::NotFound => failure(request, Status::NotFound, out),
         Removed::Exists => failure(request, Status::Exists, out),
         Removed::NoMemory => failure(request, Status::OutOfMemory, out),

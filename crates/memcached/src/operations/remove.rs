@@ -36,7 +36,7 @@ impl Removal {
 /// How a deletion ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Removed {
-    Removed,
+    Done,
     NotFound,
     Exists,
     NoMemory,
@@ -52,13 +52,13 @@ impl Turn<'_> {
             return Removed::NoMemory;
         };
         match removed {
-            Removed::Removed if removal.stale.is_none() => {
+            Removed::Done if removal.stale.is_none() => {
                 self.counters.delete_hits.add(1);
                 let publish =
                     |out: &mut Vec<u8>, id| line::deleted(out, id, key.bytes(), removal.command, length);
                 self.service.hub.publish(Kinds::DELETIONS, publish);
             }
-            Removed::Removed => {}
+            Removed::Done => {}
             _ => self.counters.delete_misses.add(1),
         }
         removed
@@ -108,5 +108,5 @@ fn decide(entry: Option<&Entry<'_>>, removal: &Removal) -> (Decision<'static>, (
             ..New::new(&[])
         }),
     };
-    (decision, (Removed::Removed, entry.len()))
+    (decision, (Removed::Done, entry.len()))
 }

@@ -50,6 +50,9 @@ enum Look {
     MustChange,
 }
 
+/// An `mg` that was parsed ahead, its key unless that is still to be decoded, and where in the input it ends.
+type Ahead<'a> = (Meta<'a>, Option<Key<'a>>, usize);
+
 /// Executes `mg` and all others that directly follow.
 pub(super) fn get_run(
     turn: &Turn<'_>,
@@ -58,39 +61,55 @@ pub(super) fn get_run(
     used: usize,
     out: &mut Output,
 ) -> Step {
-    if !input[used..].starts_with(b"mg ") {
-        get(turn, first, out);
+    let Some(second) = next_get(turn, input, used) else {
+        get(turn, first, None, out);
         return Step::Done(used);
-    }
+    };
     let mut batch = [const { None }; BATCH];
-    let mut len = 0;
-    let mut at = used;
+    let mut len = 1;
+    let mut end = second.2;
+    batch[0] = Some(second);
     while len < BATCH
-        && input[at..].starts_with(b"mg ")
-        && let Parsed::Done(Ok(Command::Meta(next)), more) = text::parse(&input[at..])
+        && let Some(next) = next_get(turn, input, end)
     {
-        at += more;
-        if !next.key_binary() {
-            turn.store().prefetch(&turn.store().key(next.key_sent));
-        }
-        batch[len] = Some((next, at));
+        end = next.2;
+        batch[len] = Some(next);
         len += 1;
     }
-    get(turn, first, out);
+    let batch = &batch[..len];
+    let keys = batch.iter().flatten().filter_map(|(_, key, _)| key.as_ref());
+    keys.for_each(|key| turn.store().prefetch_item(key));
+    get(turn, first, None, out);
     let mut done = used;
-    for (next, end) in batch.iter().flatten() {
+    for (next, key, end) in batch.iter().flatten() {
         if out.full() {
             return Step::Done(done);
         }
-        get(turn, next, out);
+        get(turn, next, *key, out);
         done = *end;
     }
     Step::Done(done)
 }
 
-fn get(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Output) {
+/// Parses the `mg` at this place, if there is one, and sees to it that its bucket is near when it's needed.
+fn next_get<'a>(turn: &Turn<'_>, input: &'a [u8], at: usize) -> Option<Ahead<'a>> {
+    let input = &input[at..];
+    if !input.starts_with(b"mg ") {
+        return None;
+    }
+    let Parsed::Done(Ok(Command::Meta(command)), used) = text::parse(input) else {
+        return None;
+    };
+    let key = (!command.key_binary()).then(|| turn.store().key(command.key_sent));
+    if let Some(key) = &key {
+        turn.store().prefetch(key);
+    }
+    Some((command, key, at + used))
+}
+
+fn get(turn: &Turn<'_>, command: &Meta<'_>, key: Option<Key<'_>>, out: &mut Output) {
     let mut scratch = None;
-    let key = turn.store().key(key_of(command, &mut scratch));
+    let key = key.unwrap_or_else(|| turn.store().key(key_of(command, &mut scratch)));
     let start = out.buffer().len();
     let changes = command.has(b'T') || command.has(b'N') || command.has(b'R');
     let mut look = if changes {
@@ -348,8 +367,8 @@ fn delete(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
         stale: command.has(b'I').then_some(exptime),
     };
     let status = match turn.remove(&key, &removal) {
-        Removed::Removed if command.quiet() => return,
-        Removed::Removed => Status::Hd,
+        Removed::Done if command.quiet() => return,
+        Removed::Done => Status::Hd,
         Removed::NotFound => Status::Nf,
         Removed::Exists => Status::Ex,
         Removed::NoMemory => return out.extend_from_slice(b"SERVER_ERROR out of memory\r\n"),

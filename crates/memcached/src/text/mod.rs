@@ -228,7 +228,7 @@ fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
         Command::Delete(command) => {
             let removal = Removal::plain("delete", None);
             let reply = match turn.remove(&turn.store().key(command.key), &removal) {
-                Removed::Removed => text::DELETED,
+                Removed::Done => text::DELETED,
                 _ => text::NOT_FOUND,
             };
             say(out, command.noreply, reply);

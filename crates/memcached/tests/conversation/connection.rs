@@ -555,3 +555,14 @@ fn clients_may_vanish_at_any_time() {
         assert_eq!(ask(client, "get k\r\n").await, "END");
     });
 }
+
+#[test]
+fn an_idle_connection_is_small() {
+    test(async |server| {
+        let (_ours, theirs) = io::Stream::pair();
+        let serving = server.service().clone().serve(theirs);
+        let size = size_of_val(&serving);
+        // io bounds its own share; together an idle connection must stay within 512 bytes.
+        assert!(size <= 256, "the task of a connection takes {size} bytes");
+    });
+}
