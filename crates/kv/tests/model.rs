@@ -391,7 +391,7 @@ fn a_tight_store_that_must_not_evict_compacts() {
 
 #[test]
 fn an_evicting_store_is_a_map_that_forgets() {
-    for (seed, capacity) in [(20, "2MiB"), (21, "1MiB"), (22, "4MiB")] {
+    for (seed, capacity) in [(20, "2MiB"), (21, "1MiB"), (22, "1536KiB")] {
         let mut world = World::new(&format!("memory:?capacity={capacity}"), seed, true);
         world.run(30_000);
         let figures = world.store.statistics();

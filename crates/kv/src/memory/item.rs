@@ -46,6 +46,7 @@ pub(super) const OPTIONS: u8 = FLAGS | EXPIRY | CAS;
 const HEADER: usize = 12;
 
 /// The longest tail.
+#[cfg(test)]
 pub(super) const TAIL_MAX: usize = u16::MAX as usize;
 
 /// The first word of an item.

@@ -25,12 +25,13 @@ const MEMCACHED_OVERHEAD: u64 = 48 + 8 + 1 + 2;
 /// The limits of one store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    pub(super) capacity: usize,
     pub(super) item_size_max: u64,
     pub(super) evict: bool,
     pub(super) segment_shift: u32,
-    /// Segments there may be.
+    /// Segments of small items there may be.
     pub(super) segments: usize,
+    /// Segments of large items there may be, besides.
+    pub(super) large_segments: usize,
     /// Longer values get a block of their own.
     pub(super) small_max: usize,
     /// A segment of large items is closed when their blocks take this.
@@ -46,11 +47,11 @@ impl Limits {
             .clamp(SEGMENT_SHIFT_MIN, SEGMENT_SHIFT_MAX);
         let segment = 1usize << segment_shift;
         Limits {
-            capacity,
             item_size_max,
             evict,
             segment_shift,
-            segments: capacity / segment * 5 / 4 + 64,
+            segments: capacity / segment,
+            large_segments: capacity / segment / 4 + 64,
             small_max: (segment / 8).max(4096.min(segment * 3 / 8)),
             blocks_max: (capacity / 128).max(segment),
             uploads_max: capacity / UPLOAD_SHARE,

@@ -10,6 +10,13 @@ use std::ptr::NonNull;
 /// The system's page, as far as accounting is concerned.
 pub(super) const PAGE: usize = 4096;
 
+/// A huge page.
+pub(super) const HUGE: usize = 2 << 20;
+
+/// A store this large uses huge pages for what it adds. The part of one that isn't needed yet is memory beyond the account,
+/// which must stay a small part of the whole.
+pub(super) const HUGE_PAGES_FROM: usize = 128 << 20;
+
 /// Rounds up to whole pages.
 #[inline]
 pub(super) fn pages(bytes: usize) -> usize {
@@ -21,6 +28,8 @@ pub(super) fn pages(bytes: usize) -> usize {
 pub(super) struct Region {
     base: NonNull<u8>,
     length: usize,
+    /// The whole mapping, which begins earlier so that the region begins at a huge page's boundary.
+    mapping: (NonNull<u8>, usize),
 }
 
 // SAFETY: a region is an address range that it owns; whoever accesses bytes through it argues for that access itself.
@@ -32,21 +41,34 @@ impl Region {
     /// Reserves address space. Nothing is committed yet, whatever the length.
     pub(super) fn reserve(length: usize) -> io::Result<Region> {
         let length = pages(length.max(1));
+        let surplus = if length > HUGE { HUGE } else { 0 };
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches no existing memory.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                length,
+                length + surplus,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
                 0,
             )
         };
-        match NonNull::new(base.cast::<u8>()) {
-            Some(base) if base.as_ptr() as isize != -1 => Ok(Region { base, length }),
-            _ => Err(io::Error::last_os_error()),
-        }
+        let start = match NonNull::new(base.cast::<u8>()) {
+            Some(start) if base != libc::MAP_FAILED => start,
+            _ => return Err(io::Error::last_os_error()),
+        };
+        let skip = if surplus > 0 {
+            start.as_ptr().align_offset(HUGE)
+        } else {
+            0
+        };
+        // SAFETY: aligning skips less than a huge page, which the mapping has in surplus.
+        let base = unsafe { start.add(skip) };
+        Ok(Region {
+            base,
+            length,
+            mapping: (start, length + surplus),
+        })
     }
 
     /// Where it begins, page-aligned.
@@ -81,7 +103,7 @@ impl Region {
         self.advise(offset, length, libc::MADV_POPULATE_WRITE);
     }
 
-    /// Asks for huge pages in a range.
+    /// Asks for huge pages in a range that nobody has touched yet.
     pub(super) fn huge(&self, offset: usize, length: usize) {
         self.advise(offset, length, libc::MADV_HUGEPAGE);
     }
@@ -99,7 +121,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours and whoever refers into it is bounded by this value's life.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+        unsafe { libc::munmap(self.mapping.0.as_ptr().cast(), self.mapping.1) };
     }
 }
 

@@ -13,7 +13,7 @@ use super::budget::Budget;
 use super::class::{Classes, QUEUES_A_CLASS, Queue};
 use super::counters::thread_number;
 use super::limits::Limits;
-use super::map::PAGE;
+use super::map::{HUGE_PAGES_FROM, PAGE};
 use super::segment::{Burden, Fresh, Segments};
 
 /// Large stores have several open segments for new items, so that threads don't wait for each other.
@@ -45,12 +45,56 @@ pub(super) struct Door {
 
 #[derive(Debug)]
 struct Lists {
-    /// Numbers from here on were never used.
-    fresh: u32,
-    unused: Vec<u32>,
+    /// What of either kind, small and large, was ever used and is now unused.
+    numbers: [Numbers; 2],
     free: Vec<u32>,
     queues: Vec<List>,
     stamp: u64,
+}
+
+/// Numbers that aren't in use: those that were given back, and those from `fresh` on.
+#[derive(Debug)]
+struct Numbers {
+    unused: Vec<u32>,
+    fresh: u32,
+    end: u32,
+}
+
+impl Numbers {
+    fn take(&mut self) -> Option<u32> {
+        self.unused.pop().or_else(|| {
+            let number = self.fresh;
+            (number < self.end).then(|| {
+                self.fresh += 1;
+                number
+            })
+        })
+    }
+}
+
+/// The numbers of segments that were ever used: those of small items, then those of large ones.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    small_end: u32,
+    large: (u32, u32),
+}
+
+impl Known {
+    /// How many there are.
+    pub(super) fn count(self) -> u32 {
+        self.small_end - 1 + (self.large.1 - self.large.0)
+    }
+
+    /// One of them, counted from zero; the count wraps.
+    pub(super) fn number(self, index: u32) -> u32 {
+        let index = index % self.count().max(1);
+        let small = self.small_end - 1;
+        if index < small {
+            1 + index
+        } else {
+            self.large.0 + (index - small)
+        }
+    }
 }
 
 /// Sealed segments of a queue, the oldest first.
@@ -80,15 +124,26 @@ impl Pool {
         } else {
             1
         };
+        let first_large = limits.segments as u32 + 1;
         Ok(Pool {
-            segments: Segments::new(limits.segments, limits.segment_shift)?,
+            segments: Segments::new(limits.segments + limits.large_segments, limits.segment_shift)?,
             budget,
             blocks_max: limits.blocks_max,
             lanes,
             opens: (0..queues * lanes).map(|_| Open::default()).collect(),
             lists: Mutex::new(Lists {
-                fresh: 1,
-                unused: Vec::new(),
+                numbers: [
+                    Numbers {
+                        unused: Vec::new(),
+                        fresh: 1,
+                        end: first_large,
+                    },
+                    Numbers {
+                        unused: Vec::new(),
+                        fresh: first_large,
+                        end: first_large + limits.large_segments as u32,
+                    },
+                ],
                 free: Vec::new(),
                 queues: vec![List::default(); queues],
                 stamp: 0,
@@ -232,16 +287,17 @@ impl Pool {
         if !large && let Some(number) = lists.free.pop() {
             return Some(number);
         }
-        let number = lists.unused.pop().or_else(|| {
-            let number = lists.fresh;
-            (number <= self.segments.last()).then(|| lists.fresh += 1)?;
-            Some(number)
-        })?;
-        if self.budget.take(self.cost(large)) {
-            return Some(number);
+        if !self.budget.take(self.cost(large)) {
+            return None;
         }
-        lists.unused.push(number);
-        None
+        let Some(number) = lists.numbers[usize::from(large)].take() else {
+            self.budget.give(self.cost(large));
+            return None;
+        };
+        if !large && self.budget.used() >= HUGE_PAGES_FROM {
+            self.segments.prefer_huge(number);
+        }
+        Some(number)
     }
 
     /// Takes back a segment that nothing points into. A small one stays paid for, to be used again.
@@ -249,7 +305,7 @@ impl Pool {
         if large {
             self.segments.discard(number);
             self.budget.give(PAGE);
-            self.lists.lock().unused.push(number);
+            self.lists.lock().numbers[1].unused.push(number);
         } else {
             self.lists.lock().free.push(number);
         }
@@ -264,30 +320,24 @@ impl Pool {
             };
             self.segments.discard(number);
             self.budget.give(self.segments.size());
-            self.lists.lock().unused.push(number);
+            self.lists.lock().numbers[0].unused.push(number);
             freed += self.segments.size();
         }
         freed
     }
 
     /// Numbers of segments that may hold items or did.
-    pub(super) fn used_numbers(&self) -> std::ops::Range<u32> {
-        1..self.lists.lock().fresh
-    }
-
-    /// Numbers of segments that are free, to tell them from those in use.
-    pub(super) fn idle(&self) -> usize {
+    pub(super) fn known(&self) -> Known {
         let lists = self.lists.lock();
-        lists.free.len() + lists.unused.len()
+        let [small, large] = &lists.numbers;
+        Known {
+            small_end: small.fresh,
+            large: (small.end, large.fresh),
+        }
     }
 
     /// Bytes of free segments.
     pub(super) fn free_bytes(&self) -> usize {
         self.lists.lock().free.len() * self.segments.size()
-    }
-
-    /// Bytes that a segment of this queue takes of the budget.
-    pub(super) fn bytes_of(&self, queue: Queue) -> usize {
-        self.cost(queue.large())
     }
 }

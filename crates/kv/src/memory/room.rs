@@ -10,19 +10,22 @@ use super::bucket::SLOTS;
 use super::class::Queue;
 use super::extent::{Block, Heap};
 use super::map::PAGE;
-use super::pool::{Door, Head, Pool};
+use super::pool::{Door, Head, Known, Pool};
 use super::sweep::Mercy;
 use super::table::Split;
 use crate::{Now, StoreError};
 
-/// Items a bucket has on average before the table grows: five of seven slots, so that few chains overflow.
-pub(super) const ITEMS_A_BUCKET: u64 = 5;
+/// Items that two buckets have on average before the table grows. More would save little memory, since overflow buckets make
+/// up for the saved ones, and fewer would cost a byte an item.
+const ITEMS_IN_TWO_BUCKETS: u64 = 11;
 /// After so many inserts on a stripe somebody looks whether the table should grow.
 const INSERTS_A_LOOK: u64 = 32;
 /// New items may take one part in so many of the segments before proven ones have to go.
 const YOUNG_SHARE: usize = 10;
 /// Segments looked at when a mostly dead one is sought.
 const WINDOW: u32 = 64;
+/// Before anything is evicted, segments are compacted of which one part in so many is dead.
+const DEAD_SHARE: usize = 6;
 /// Where nothing may be evicted, a segment is worth compacting from one part in so many dead.
 const COMPACT_SHARE: usize = 16;
 /// Versions count from so far before the one at which their segment was opened, so that older items can move there.
@@ -44,6 +47,12 @@ impl Sweeper {
             spares: [Some(pool.take(false)?), Some(pool.take(true)?)],
             cursor: 0,
         })
+    }
+
+    /// The next segment to look at.
+    fn advance(&mut self, known: Known) -> u32 {
+        self.cursor = self.cursor.wrapping_add(1);
+        known.number(self.cursor)
     }
 }
 
@@ -151,26 +160,21 @@ impl Memory {
 
     /// A sealed segment of small items worth compacting.
     fn mostly_dead(&self, sweeper: &mut Sweeper) -> Option<u32> {
-        let numbers = self.pool.used_numbers();
-        let (window, least) = if self.limits.evict {
-            (WINDOW.min(numbers.end - 1), self.pool.segments.size() / 2)
-        } else {
-            (numbers.end - 1, self.pool.segments.size() / COMPACT_SHARE)
+        let (known, size) = (self.pool.known(), self.pool.segments.size());
+        let (window, least) = match self.limits.evict {
+            true => (WINDOW.min(known.count()), size / DEAD_SHARE),
+            false => (known.count(), size / COMPACT_SHARE),
         };
         let mut best = None;
         for _ in 0..window {
-            sweeper.cursor = if sweeper.cursor + 1 >= numbers.end {
-                1
-            } else {
-                sweeper.cursor + 1
-            };
-            let header = self.pool.segments.header(sweeper.cursor);
+            let number = sweeper.advance(known);
+            let header = self.pool.segments.header(number);
             if !header.is_listed() || header.queue().large() {
                 continue;
             }
             let dead = (u64::from(header.written()).saturating_sub(header.live_bytes())) as usize;
             if dead >= least && best.is_none_or(|(most, _)| dead > most) {
-                best = Some((dead, sweeper.cursor));
+                best = Some((dead, number));
             }
         }
         best.map(|(_, number)| number)
@@ -191,9 +195,10 @@ impl Memory {
 
     #[cold]
     fn grow_due(&self, now: Now) {
-        const _: () = assert!(ITEMS_A_BUCKET < SLOTS as u64);
-        let items = self.counters.sum(|stripe| &stripe.items);
-        while items > self.table.count() * ITEMS_A_BUCKET && items < u64::MAX / 2 {
+        const _: () = assert!(ITEMS_IN_TWO_BUCKETS < 2 * SLOTS as u64);
+        // The sum may be a little below zero while other threads count.
+        let items = (self.counters.sum(|stripe| &stripe.items) as i64).max(0) as u64;
+        while items * 2 > self.table.count() * ITEMS_IN_TWO_BUCKETS {
             match self.table.split(|key| self.hash(key)) {
                 Split::Done => {}
                 Split::NoMemory if self.make_page(now).is_ok() => {}
@@ -211,16 +216,11 @@ impl Memory {
         };
         self.pool
             .seal_open(|number| self.pool.segments.header(number).written() > 0 && self.is_over(number, now));
-        let numbers = self.pool.used_numbers();
-        let all = (numbers.end - 1) as usize;
+        let known = self.pool.known();
+        let all = known.count() as usize;
         let mut sweeps = budget / 64 + 1;
         for _ in 0..all.min(budget.max(1)) {
-            sweeper.cursor = if sweeper.cursor + 1 >= numbers.end {
-                1
-            } else {
-                sweeper.cursor + 1
-            };
-            let number = sweeper.cursor;
+            let number = sweeper.advance(known);
             if self.pool.segments.header(number).is_listed() && self.is_over(number, now) {
                 self.sweep(&mut sweeper, number, now, Mercy::All);
                 sweeps -= 1;

@@ -68,8 +68,9 @@ impl Memory {
 
     fn class_figures(&self) -> Vec<ClassStatistics> {
         let mut classes = vec![ClassStatistics::default(); self.classes.count()];
-        for number in self.pool.used_numbers() {
-            let header = self.pool.segments.header(number);
+        let known = self.pool.known();
+        for index in 0..known.count() {
+            let header = self.pool.segments.header(known.number(index));
             if header.items() > 0 {
                 let class = &mut classes[usize::from(header.queue().class())];
                 class.segments += 1;

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::class::Queue;
 use super::item::{DEAD, Item, Shape};
-use super::map::Region;
+use super::map::{HUGE, Region};
 use super::slot::Location;
 
 /// What is known of a segment beside its bytes.
@@ -88,11 +88,6 @@ impl Segments {
 
     pub(super) fn region(&self) -> &Region {
         &self.region
-    }
-
-    /// The highest number.
-    pub(super) fn last(&self) -> u32 {
-        (self.headers.len() - 1) as u32
     }
 
     #[inline]
@@ -180,6 +175,14 @@ impl Segments {
             }
             None
         })
+    }
+
+    /// Asks for huge pages from this segment on, if it's the first of one. Segments are first used in order.
+    pub(super) fn prefer_huge(&self, number: u32) {
+        let offset = (number as usize) << self.shift;
+        if offset.is_multiple_of(HUGE) && offset + HUGE <= self.region.length() {
+            self.region.huge(offset, HUGE);
+        }
     }
 
     /// Gives a segment's pages back to the system.

@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use super::bucket::{Bucket, SLOTS, Word};
 use super::budget::Budget;
 use super::item::Item;
-use super::map::{PAGE, Region};
+use super::map::{HUGE, HUGE_PAGES_FROM, PAGE, Region};
 use super::slot::{Location, Slot};
 
 const BUCKET: usize = size_of::<Bucket>();
@@ -192,6 +192,10 @@ impl Table {
         }
         if offset.is_multiple_of(PAGE) && !self.commit() {
             return Split::NoMemory;
+        }
+        let room = offset + HUGE <= self.main.length();
+        if offset.is_multiple_of(HUGE) && room && self.budget.used() >= 2 * HUGE_PAGES_FROM {
+            self.main.huge(offset, HUGE);
         }
         let parent = index_of(count, count);
         debug_assert!(parent < count);

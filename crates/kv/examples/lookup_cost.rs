@@ -1,0 +1,115 @@
+//! Nanoseconds per read and per write, one at a time and in batches with prefetching, at 10 thousand and 1 million items.
+//!
+//!     cargo run --release -p hikyaku-kv --example lookup_cost
+
+use std::hint::black_box;
+
+use kv::{Decision, Engine, Key, New, Now, Store};
+
+const NOW: Now = Now(1_000_000);
+const OPERATIONS: usize = 1_000_000;
+const KEY: usize = 100;
+const VALUE: usize = 400;
+
+fn main() {
+    for items in [10_000u64, 1_000_000] {
+        let (store, _) = Store::open("memory:?capacity=2GiB").expect("the name is right");
+        let keys = (0..items)
+            .map(|number| format!("{number:0KEY$}").into_bytes())
+            .collect::<Vec<_>>();
+        keys.iter().for_each(|key| set(&store, &store.key(key)));
+        let order = order(items);
+        println!("{items} items, key {KEY}, value {VALUE}");
+        for batch in [1, 16, 64] {
+            let frame = time(&store, &keys, &order, batch, false, |_, _| ());
+            let read = time(&store, &keys, &order, batch, true, |key, out| {
+                read(&store, key, out)
+            }) - frame;
+            let write = time(&store, &keys, &order, batch, true, |key, _| set(&store, key)) - frame;
+            println!("    batches of {batch:2}: read {read:5.1} ns, write {write:5.1} ns");
+        }
+    }
+}
+
+/// Keys in a random order that's the same every time.
+fn order(items: u64) -> Vec<u32> {
+    let mut state = 88_172_645_463_325_252u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    (0..OPERATIONS).map(|_| (next() % items) as u32).collect()
+}
+
+/// Nanoseconds per operation. Keys are first copied to a buffer, as they'd come from a socket; what that costs is measured by
+/// running without the store.
+fn time(
+    store: &Store,
+    keys: &[Vec<u8>],
+    order: &[u32],
+    batch: usize,
+    store_too: bool,
+    operation: impl Fn(&Key<'_>, &mut Vec<u8>),
+) -> f64 {
+    let mut out = Vec::with_capacity(1 << 20);
+    let mut best = f64::MAX;
+    for _ in 0..3 {
+        let started = cpu_nanoseconds();
+        for numbers in order.chunks(batch) {
+            let mut input = [[0u8; KEY]; 64];
+            for (place, &number) in input.iter_mut().zip(numbers) {
+                place.copy_from_slice(&keys[number as usize]);
+            }
+            black_box(&mut input);
+            if !store_too {
+                continue;
+            }
+            let mut hashed = [None; 64];
+            for (place, bytes) in hashed.iter_mut().zip(&input[..numbers.len()]) {
+                let key = store.key(bytes);
+                if batch > 1 {
+                    store.prefetch(&key);
+                }
+                *place = Some(key);
+            }
+            if batch > 1 {
+                hashed.iter().flatten().for_each(|key| store.prefetch_item(key));
+            }
+            hashed.iter().flatten().for_each(|key| operation(key, &mut out));
+            out.clear();
+        }
+        best = best.min((cpu_nanoseconds() - started) as f64 / order.len() as f64);
+    }
+    black_box(out);
+    best
+}
+
+/// Time that this thread has had on a core: other programs don't count.
+fn cpu_nanoseconds() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux has schedstat");
+    text.split(' ')
+        .next()
+        .and_then(|field| field.parse().ok())
+        .expect("schedstat begins with a number")
+}
+
+#[inline(never)]
+fn read(store: &Store, key: &Key<'_>, out: &mut Vec<u8>) {
+    let found = store.read(key, NOW, |entry| {
+        entry.map(|entry| {
+            out.extend_from_slice(entry.bytes());
+            entry.flags()
+        })
+    });
+    assert_eq!(found.ready(), Some(Some(0)));
+}
+
+#[inline(never)]
+fn set(store: &Store, key: &Key<'_>) {
+    let value = [7u8; VALUE];
+    let parts = [&value[..]];
+    let outcome = store.update(key, NOW, |_| (Decision::Put(New::new(&parts)), ()));
+    assert!(outcome.ready().is_some_and(|outcome| outcome.is_ok()));
+}
