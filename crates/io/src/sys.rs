@@ -383,6 +383,17 @@ pub(crate) fn set_option(fd: &OwnedFd, option: SocketOption, value: c_int) -> io
     retry(|| unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, pointer, length) as isize }).map(drop)
 }
 
+/// Chooses the congestion control of a socket, and of the connections that it accepts, by its name.
+pub(crate) fn set_congestion_control(fd: &OwnedFd, name: &str) -> io::Result<()> {
+    let (pointer, length) = (name.as_ptr().cast::<c_void>(), name.len() as socklen_t);
+    let raw = fd.as_raw_fd();
+    // SAFETY: the kernel reads `length` bytes of `name`, which lives through the call.
+    retry(|| unsafe {
+        libc::setsockopt(raw, libc::IPPROTO_TCP, libc::TCP_CONGESTION, pointer, length) as isize
+    })
+    .map(drop)
+}
+
 fn option(fd: &OwnedFd, level: c_int, name: c_int) -> io::Result<c_int> {
     let mut value: c_int = 0;
     let mut length = size_of::<c_int>() as socklen_t;
