@@ -109,6 +109,10 @@ pub struct New<'v> {
 impl<'v> New<'v> {
     /// An item that never expires, without flags and marks.
     #[inline]
+    #[expect(
+        clippy::self_named_constructors,
+        reason = "it's a new item, however the type is called"
+    )]
     pub fn new(parts: &'v [&'v [u8]]) -> Self {
         New {
             value: Payload::Parts(parts),

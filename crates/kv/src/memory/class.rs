@@ -21,7 +21,7 @@ impl Classes {
         let affordable = (segments / 16) as u32;
         let width = [1, 2, 4, 8]
             .into_iter()
-            .find(|&width| 1 + HALF_OCTAVES.div_ceil(width) <= affordable);
+            .find(|&width| HALF_OCTAVES.div_ceil(width) < affordable);
         Classes {
             width: width.unwrap_or(0),
         }

@@ -130,7 +130,7 @@ impl Pool {
             budget,
             blocks_max: limits.blocks_max,
             lanes,
-            opens: (0..queues * lanes).map(|_| Open::default()).collect(),
+            opens: (0..queues * (lanes + 1)).map(|_| Open::default()).collect(),
             lists: Mutex::new(Lists {
                 numbers: [
                     Numbers {
@@ -165,14 +165,17 @@ impl Pool {
         }
     }
 
-    /// Where whoever sweeps writes.
+    /// Where whoever sweeps writes, and nobody else: what's provided there for survivors, survivors get.
     pub(super) fn sweeping_door(&self, queue: Queue) -> Door {
-        Door { queue, lane: 0 }
+        Door {
+            queue,
+            lane: self.lanes as u8,
+        }
     }
 
     #[inline]
     fn open(&self, door: Door) -> &Mutex<u32> {
-        &self.opens[usize::from(door.queue.0) * self.lanes + usize::from(door.lane)].0
+        &self.opens[usize::from(door.queue.0) * (self.lanes + 1) + usize::from(door.lane)].0
     }
 
     /// What a segment of a queue takes of the budget. Those of large items hold little but addresses: a page is enough.

@@ -22,6 +22,10 @@ const ITEMS_IN_TWO_BUCKETS: u64 = 11;
 const INSERTS_A_LOOK: u64 = 32;
 /// New items may take one part in so many of the segments before proven ones have to go.
 const YOUNG_SHARE: usize = 10;
+/// So many bytes may be moved without freeing anything before what was asked for a few times has to go, too.
+const GENTLE_BYTES: usize = 1 << 20;
+/// After so many rounds more, whoever needs room looks whether there's some, though others may have taken what was freed.
+const STRICT_ROUNDS: u32 = 16;
 /// Segments looked at when a mostly dead one is sought.
 const WINDOW: u32 = 64;
 /// Before anything is evicted, segments are compacted of which one part in so many is dead.
@@ -47,6 +51,13 @@ impl Sweeper {
             spares: [Some(pool.take(false)?), Some(pool.take(true)?)],
             cursor: 0,
         })
+    }
+
+    /// Replaces spares that were used up.
+    fn restock(&mut self, pool: &Pool) {
+        for (spare, large) in self.spares.iter_mut().zip([false, true]) {
+            *spare = spare.take().or_else(|| pool.take(large));
+        }
     }
 
     /// The next segment to look at.
@@ -111,7 +122,7 @@ impl Memory {
         };
         let before = held();
         // Every round judges harder than the one before, so that one frees something before long.
-        for harshness in 0.. {
+        for harshness in 0..self.gentle_rounds() + STRICT_ROUNDS {
             if !self.round(sweeper, now, harshness) {
                 return Err(StoreError::OutOfMemory);
             }
@@ -122,26 +133,33 @@ impl Memory {
         Ok(())
     }
 
+    fn gentle_rounds(&self) -> u32 {
+        (GENTLE_BYTES / self.pool.segments.size()) as u32
+    }
+
     /// Sweeps one segment, the cheapest to lose; false if there's none.
     fn round(&self, sweeper: &mut Sweeper, now: Now, harshness: u32) -> bool {
         let heads = self.pool.heads();
-        if let Some(head) = heads.iter().find(|head| self.is_over(head.number, now)) {
-            self.sweep(sweeper, head.number, now, Mercy::All);
+        sweeper.restock(&self.pool);
+        let over = heads
+            .iter()
+            .find(|head| self.is_over(head.number, now))
+            .map(|head| head.number);
+        if let Some(number) = over.or_else(|| self.mostly_dead(sweeper))
+            && self.sweep(sweeper, number, now, Mercy::All)
+        {
             return true;
-        }
-        if let Some(number) = self.mostly_dead(sweeper) {
-            return self.sweep(sweeper, number, now, Mercy::All);
         }
         if self.limits.evict
             && let Some(victim) = victim(&heads)
         {
-            // 1, 1, 1, 3, 7, 15 …: gentle at first.
-            let least = if harshness < 3 {
-                1
-            } else {
-                (1u32 << (harshness - 1).min(8)) - 1
-            };
-            self.sweep(sweeper, victim.number, now, Mercy::WorthAtLeast(least as u16));
+            let strict = harshness.saturating_sub(self.gentle_rounds());
+            self.sweep(
+                sweeper,
+                victim.number,
+                now,
+                Mercy::WorthAtLeast(1 << strict.min(8)),
+            );
             return true;
         }
         let empty = |number: u32| self.pool.segments.header(number).written() == 0;

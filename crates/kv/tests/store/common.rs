@@ -3,66 +3,67 @@
 use kv::{Answer, Decision, Engine, Entry, New, Now, Store, StoreError};
 
 /// A store from its name.
-pub fn open(uri: &str) -> Store {
+pub(crate) fn open(uri: &str) -> Store {
     Store::open(uri).expect("a store name written by a test").0
 }
 
 /// The answer of an engine that always has it ready.
-pub fn ready<R>(answer: Answer<R>) -> R {
+pub(crate) fn ready<R>(answer: Answer<R>) -> R {
     answer.ready().expect("the memory engine answers at once")
 }
 
 /// Stores a value that never expires.
-pub fn set(store: &Store, key: &[u8], value: &[u8], now: Now) -> Result<u64, StoreError> {
+pub(crate) fn set(store: &Store, key: &[u8], value: &[u8], now: Now) -> Result<u64, StoreError> {
     put(store, key, New::new(&[value]), now)
 }
 
 /// Stores an item.
-pub fn put(store: &Store, key: &[u8], new: New<'_>, now: Now) -> Result<u64, StoreError> {
+pub(crate) fn put(store: &Store, key: &[u8], new: New<'_>, now: Now) -> Result<u64, StoreError> {
     ready(store.update(&store.key(key), now, |_| (Decision::Put(new), ()))).map(|((), cas)| cas)
 }
 
 /// Does something to an item; tells whether there was one, and its CAS afterwards.
-#[allow(dead_code, reason = "not every test file needs every function")]
-pub fn apply(store: &Store, key: &[u8], decision: Decision<'_>, now: Now) -> Result<(bool, u64), StoreError> {
+pub(crate) fn apply(
+    store: &Store,
+    key: &[u8],
+    decision: Decision<'_>,
+    now: Now,
+) -> Result<(bool, u64), StoreError> {
     ready(store.update(&store.key(key), now, |entry| (decision, entry.is_some())))
 }
 
 /// The value of a key.
-#[allow(dead_code, reason = "not every test file needs every function")]
-pub fn get(store: &Store, key: &[u8], now: Now) -> Option<Vec<u8>> {
+pub(crate) fn get(store: &Store, key: &[u8], now: Now) -> Option<Vec<u8>> {
     ready(store.read(&store.key(key), now, |entry| {
         entry.map(|entry| entry.bytes().to_vec())
     }))
 }
 
 /// Something about an item, without counting as an access.
-#[allow(dead_code, reason = "not every test file needs every function")]
-pub fn peek<R>(store: &Store, key: &[u8], now: Now, f: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
+pub(crate) fn peek<R>(store: &Store, key: &[u8], now: Now, f: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
     ready(store.peek(&store.key(key), now, |entry| entry.map(f)))
 }
 
 /// Small, fast, repeatable random numbers.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    pub fn below(&mut self, n: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(n) >> 64) as u64
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
-    #[allow(dead_code, reason = "not every test file needs every function")]
-    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
         (0..length).map(|_| self.next() as u8).collect()
     }
 }

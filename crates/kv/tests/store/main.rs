@@ -1,0 +1,7 @@
+//! The stores through their public face, by topic.
+
+mod common;
+mod concurrency;
+mod expiry;
+mod limits;
+mod model;
