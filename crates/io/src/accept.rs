@@ -256,12 +256,10 @@ where
 }
 
 async fn shake_hands(stream: &mut Stream, door: &Door) -> Result<(), Error> {
-    match &door.options.tls {
-        Some(tls) => {
-            stream
-                .shake_hands_as_server(tls, door.options.handshake_timeout)
-                .await
-        }
-        None => Ok(()),
-    }
+    let Some(tls) = &door.options.tls else {
+        return Ok(());
+    };
+    let patience = door.options.handshake_timeout;
+    let shaken = stream.shake_hands_as_server(tls, patience).await;
+    shaken.inspect_err(|_| tls.handshake_failed())
 }

@@ -5,7 +5,9 @@
 mod session;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -34,7 +36,23 @@ pub struct ServerTls {
     files: ServerFiles,
     /// Outlives reloads, so that sessions from before can be resumed.
     tickets: Arc<dyn ProducesTickets>,
-    config: RwLock<Arc<ServerConfig>>,
+    loaded: RwLock<Loaded>,
+    handshakes_failed: AtomicU64,
+}
+
+/// What was read last, and when.
+struct Loaded {
+    config: Arc<ServerConfig>,
+    at: Instant,
+}
+
+/// What a server's side of TLS has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerTlsStatistics {
+    /// Connections that ended in their handshake.
+    pub handshakes_failed: u64,
+    /// When its files were read last.
+    pub loaded: Instant,
 }
 
 impl ServerTls {
@@ -44,11 +62,15 @@ impl ServerTls {
     /// When one is missing or holds something else, or the key is not the certificate's.
     pub fn from_files(files: ServerFiles) -> Result<Arc<ServerTls>, Error> {
         let tickets = ring::Ticketer::new()?;
-        let config = RwLock::new(server_config(&files, &tickets)?);
+        let config = server_config(&files, &tickets)?;
         Ok(Arc::new(ServerTls {
             files,
             tickets,
-            config,
+            loaded: RwLock::new(Loaded {
+                config,
+                at: Instant::now(),
+            }),
+            handshakes_failed: AtomicU64::new(0),
         }))
     }
 
@@ -58,12 +80,31 @@ impl ServerTls {
     /// As [`from_files`](ServerTls::from_files); then everything stays as it is.
     pub fn reload(&self) -> Result<(), Error> {
         let config = server_config(&self.files, &self.tickets)?;
-        *self.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        *loaded = Loaded {
+            config,
+            at: Instant::now(),
+        };
         Ok(())
     }
 
+    /// What it has seen so far.
+    #[must_use]
+    pub fn statistics(&self) -> ServerTlsStatistics {
+        ServerTlsStatistics {
+            handshakes_failed: self.handshakes_failed.load(Ordering::Relaxed),
+            loaded: self.loaded.read().unwrap_or_else(PoisonError::into_inner).at,
+        }
+    }
+
+    /// Counts a connection that ended in its handshake.
+    pub(crate) fn handshake_failed(&self) {
+        self.handshakes_failed.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn config(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&loaded.config)
     }
 }
 

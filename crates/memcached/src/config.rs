@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use io::tls::ServerTls;
+
 use crate::Users;
 
 /// What clients read as the server's version: the memcached whose behaviour this is, then our own.
@@ -64,6 +66,8 @@ pub struct ServiceConfig {
     pub version: String,
     /// How many loops serve it; each has counters of its own.
     pub loops: usize,
+    /// What encrypts its connections, an entry a listener that does, for `stats`.
+    pub tls: Vec<Arc<ServerTls>>,
     /// The most connections a listener accepts, for `stats`.
     pub connections_max: usize,
     /// Connections that may wait in the kernel, for `stats settings`.
@@ -86,6 +90,7 @@ impl Default for ServiceConfig {
             debug: false,
             version: VERSION.to_owned(),
             loops: 1,
+            tls: Vec::new(),
             connections_max: 1024,
             backlog: 4096,
             watch_buffer_size: 256 * 1024,

@@ -57,6 +57,7 @@ pub(crate) fn general(service: &Service, tell: &mut Tell<'_>) {
     commands(service, tell);
     memory(service, tell);
     machinery(service, tell);
+    encryption(service, tell);
     items_in_all(service, tell);
 }
 
@@ -167,6 +168,19 @@ fn machinery(service: &Service, tell: &mut Tell<'_>) {
     tell("log_watchers", &watchers);
     tell("unexpected_napi_ids", &0);
     tell("round_robin_fallback", &0);
+}
+
+/// Listeners that encrypt tell how that goes.
+fn encryption(service: &Service, tell: &mut Tell<'_>) {
+    let all = service.config.tls.iter().map(|tls| tls.statistics());
+    let Some(loaded) = all.clone().map(|tls| tls.loaded).min() else {
+        return;
+    };
+    let failed: u64 = all.map(|tls| tls.handshakes_failed).sum();
+    tell("ssl_handshake_errors", &failed);
+    // What is no TLS shows itself in the handshake; later errors end a connection like any other.
+    tell("ssl_proto_errors", &0);
+    tell("time_since_server_cert_refresh", &loaded.elapsed().as_secs());
 }
 
 fn items_in_all(service: &Service, tell: &mut Tell<'_>) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use io::tls::ServerTls;
 use io::{Bound, ListenOptions, Loops, OnFull};
 use memcached::{Dialects, Service, ServiceConfig, Shutdown};
 use nix::sys::signal::{Signal, kill};
@@ -37,8 +38,9 @@ impl Opener<'_> {
     /// Opens every listener of the configuration, in its order.
     pub(super) fn open(&self, config: &Config) -> Result<Vec<Open>, Error> {
         let share = share_of_connections(&config.listeners);
+        let encryption = self.encryption(&config.listeners)?;
         let mut open: Vec<Open> = Vec::new();
-        for listener in &config.listeners {
+        for (listener, tls) in config.listeners.iter().zip(&encryption) {
             let connections_max = listener.connections_max.unwrap_or(share);
             // Listeners that differ only in their addresses are one service, with one set of figures.
             let shared = open
@@ -46,9 +48,14 @@ impl Opener<'_> {
                 .find(|earlier| earlier.configured.serves_alike(listener));
             let service = match shared {
                 Some(earlier) => earlier.service.clone(),
-                None => self.service(listener, connections_max)?,
+                None => {
+                    let alike = config.listeners.iter().zip(&encryption);
+                    let alike = alike.filter(|(other, _)| other.serves_alike(listener));
+                    let tls = alike.filter_map(|(_, tls)| tls.clone()).collect();
+                    self.service(listener, connections_max, tls)?
+                }
             };
-            let bound = self.bind(listener, connections_max, &service)?;
+            let bound = self.bind(listener, connections_max, tls.clone(), &service)?;
             service.listening(bound.address().clone());
             open.push(Open {
                 bound,
@@ -59,7 +66,25 @@ impl Opener<'_> {
         Ok(open)
     }
 
-    fn service(&self, listener: &Listener, connections_max: usize) -> Result<Arc<Service>, Error> {
+    /// Loads what each listener encrypts with.
+    fn encryption(&self, listeners: &[Listener]) -> Result<Vec<Option<Arc<ServerTls>>>, Error> {
+        let load = |listener: &Listener| {
+            let files = listener.tls.as_ref();
+            files.map(|files| self.certificates.load(files)).transpose()
+        };
+        listeners
+            .iter()
+            .map(load)
+            .collect::<Result<_, _>>()
+            .map_err(Error::File)
+    }
+
+    fn service(
+        &self,
+        listener: &Listener,
+        connections_max: usize,
+        tls: Vec<Arc<ServerTls>>,
+    ) -> Result<Arc<Service>, Error> {
         let users = listener
             .users
             .as_ref()
@@ -76,6 +101,7 @@ impl Opener<'_> {
             flush: listener.flush,
             debug: self.debugtime,
             loops: self.loops.len(),
+            tls,
             connections_max,
             ..ServiceConfig::default()
         };
@@ -86,14 +112,9 @@ impl Opener<'_> {
         &self,
         listener: &Listener,
         connections_max: usize,
+        tls: Option<Arc<ServerTls>>,
         service: &Arc<Service>,
     ) -> Result<Bound, Error> {
-        let tls = listener
-            .tls
-            .as_ref()
-            .map(|files| self.certificates.load(files))
-            .transpose()
-            .map_err(Error::File)?;
         let encrypted = tls.is_some();
         let options = ListenOptions {
             connections_max,
