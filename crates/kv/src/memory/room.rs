@@ -42,6 +42,8 @@ pub(super) struct Sweeper {
     pub(super) spares: [Option<u32>; 2],
     /// Where the search for dead or expired segments goes on.
     cursor: u32,
+    /// Segments that the round of housekeeping under way has still to look at.
+    unseen: u32,
 }
 
 impl Sweeper {
@@ -50,6 +52,7 @@ impl Sweeper {
         Some(Sweeper {
             spares: [Some(pool.take(false)?), Some(pool.take(true)?)],
             cursor: 0,
+            unseen: 0,
         })
     }
 
@@ -225,29 +228,33 @@ impl Memory {
         }
     }
 
-    /// Drops segments whose items are all over. Looks at `budget` segments at most; true if it didn't get round all of them.
+    /// Drops segments whose items are all over. Looks at `budget` segments at most; true while its round has segments left.
     pub(super) fn housekeep(&self, now: Now, budget: usize) -> bool {
         self.observe(now);
-        // Whoever makes room right now does the same work.
+        // Whoever makes room right now does the same work, so there is nothing to wait for.
         let Some(mut sweeper) = self.sweeper.try_lock() else {
-            return true;
+            return false;
         };
-        self.pool
-            .seal_open(|number| self.pool.segments.header(number).written() > 0 && self.is_over(number, now));
         let known = self.pool.known();
-        let all = known.count() as usize;
+        if sweeper.unseen == 0 {
+            sweeper.unseen = known.count();
+            self.pool.seal_open(|number| {
+                self.pool.segments.header(number).written() > 0 && self.is_over(number, now)
+            });
+        }
         let mut sweeps = budget / 64 + 1;
-        for _ in 0..all.min(budget.max(1)) {
+        for _ in 0..budget.max(1) {
+            if sweeper.unseen == 0 || sweeps == 0 {
+                break;
+            }
+            sweeper.unseen -= 1;
             let number = sweeper.advance(known);
             if self.pool.segments.header(number).is_listed() && self.is_over(number, now) {
                 self.sweep(&mut sweeper, number, now, Mercy::All);
                 sweeps -= 1;
-                if sweeps == 0 {
-                    return true;
-                }
             }
         }
-        all > budget
+        sweeper.unseen > 0
     }
 }
 

@@ -84,6 +84,21 @@ fn whole_segments_are_dropped_when_their_time_is_over() {
     assert_eq!(figures.classes[0].ttl_min, None);
 }
 
+/// A store of many segments once kept its daemon busy for good: each call said that there was more to do.
+#[test]
+fn a_round_of_housekeeping_ends() {
+    let store = open("memory:?capacity=64MiB");
+    let value = vec![b'v'; 8000];
+    for number in 0..4000u32 {
+        set(&store, &number.to_be_bytes(), &value, Now(START)).expect("there's room");
+    }
+    let rounds = (0..2).map(|_| (0..10_000).take_while(|_| store.tick(Now(START), 8)).count());
+    for calls in rounds {
+        assert!(calls > 0, "there are more segments than the budget");
+        assert!(calls < 1000, "{calls} calls did not end a round");
+    }
+}
+
 #[test]
 fn expired_items_go_before_living_ones() {
     let store = open("memory:?capacity=4MiB");
