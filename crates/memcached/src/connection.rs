@@ -82,20 +82,22 @@ pub(crate) async fn serve(service: Arc<Service>, mut stream: Stream) {
 
 /// Turn after turn.
 async fn talk(context: &Context<'_>, stream: &mut Stream) -> Result<Reason, io::Error> {
-    let mut session = Session::Unknown;
+    let mut talk = Talk {
+        session: Session::Unknown,
+        then: Then::Go,
+    };
     loop {
-        let mut then = Then::Go;
         let turned = stream
-            .turn(|input, out| take_turn(context, &mut session, input, out, &mut then))
+            .turn(|input, out| take_turn(context, &mut talk, input, out))
             .await?;
         if turned == io::Turn::Closed {
             return Ok(Reason::Normal);
         }
-        match then {
+        match std::mem::replace(&mut talk.then, Then::Go) {
             Then::Go => {}
             Then::Close(reason) => return Ok(reason),
             rare => {
-                if let Some(reason) = Box::pin(apart(context, stream, &mut session, rare)).await? {
+                if let Some(reason) = Box::pin(apart(context, stream, &mut talk.session, rare)).await? {
                     return Ok(reason);
                 }
             }
@@ -103,24 +105,24 @@ async fn talk(context: &Context<'_>, stream: &mut Stream) -> Result<Reason, io::
     }
 }
 
+/// What a turn changes.
+struct Talk {
+    session: Session,
+    then: Then,
+}
+
 #[inline]
-fn take_turn(
-    context: &Context<'_>,
-    session: &mut Session,
-    input: &[u8],
-    out: &mut Output,
-    then: &mut Then,
-) -> Took {
+fn take_turn(context: &Context<'_>, talk: &mut Talk, input: &[u8], out: &mut Output) -> Took {
     let turn = context.turn();
     context.connection.active(turn.now);
     let before = out.len();
     let took;
-    (took, *then) = loop {
-        match session {
+    (took, talk.then) = loop {
+        match &mut talk.session {
             Session::Text(session) => break session.run(&turn, input, out),
             Session::Binary(session) => break session.run(&turn, input, out),
             Session::Unknown => match begin(context.service.config.dialects, input) {
-                Some(known) => *session = known,
+                Some(known) => talk.session = known,
                 None => break (Took::from(0), Then::Close(Reason::Error)),
             },
         }

@@ -1,10 +1,12 @@
 //! The connections that are open, for `stats conns`.
 //!
+//! An entry is small, for there may be millions: addresses are kept in 16 bytes each, those of our own side once.
+//!
 //! **Invariant:** the table is locked when a connection begins or ends and when somebody asks; a request only stores
 //! its second into its own connection's entry.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Display};
+use std::net::{SocketAddrV4, SocketAddrV6};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -49,14 +51,51 @@ impl State {
     }
 }
 
+/// An address in 16 bytes, which the library's takes 32 for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum End {
+    V4(SocketAddrV4),
+    V6(Box<SocketAddrV6>),
+    Unix,
+    Memory,
+    Gone,
+}
+
+impl From<Peer> for End {
+    fn from(peer: Peer) -> End {
+        match peer {
+            Peer::Tcp(std::net::SocketAddr::V4(address)) => End::V4(address),
+            Peer::Tcp(std::net::SocketAddr::V6(address)) => End::V6(Box::new(address)),
+            Peer::Unix => End::Unix,
+            Peer::Memory => End::Memory,
+            Peer::Gone => End::Gone,
+        }
+    }
+}
+
+impl End {
+    fn peer(&self) -> Peer {
+        match self {
+            End::V4(address) => Peer::Tcp((*address).into()),
+            End::V6(address) => Peer::Tcp((**address).into()),
+            End::Unix => Peer::Unix,
+            End::Memory => Peer::Memory,
+            End::Gone => Peer::Gone,
+        }
+    }
+}
+
 /// One connection's entry.
 #[derive(Debug)]
 pub(crate) struct Connection {
     id: u32,
     last_request: AtomicU32,
+    /// Where in the table it is.
+    place: u32,
+    /// Which of our own addresses it came to.
+    local: u16,
     state: AtomicU8,
-    peer: Peer,
-    local: Peer,
+    peer: End,
 }
 
 impl Connection {
@@ -65,8 +104,8 @@ impl Connection {
         self.id
     }
 
-    pub(crate) fn peer(&self) -> &Peer {
-        &self.peer
+    pub(crate) fn peer(&self) -> Peer {
+        self.peer.peer()
     }
 
     /// Notes that a request came.
@@ -93,8 +132,12 @@ pub(crate) struct Registry {
 #[derive(Debug, Default)]
 struct Tables {
     last_id: u32,
-    listeners: BTreeMap<u32, Address>,
-    connections: BTreeMap<u32, Arc<Connection>>,
+    listeners: Vec<(u32, Address)>,
+    connections: Vec<Option<Arc<Connection>>>,
+    /// Places in `connections` that are free.
+    free: Vec<u32>,
+    /// Our own addresses, of which a machine has few.
+    locals: Vec<End>,
 }
 
 impl Tables {
@@ -102,31 +145,52 @@ impl Tables {
         self.last_id = self.last_id.wrapping_add(1);
         self.last_id
     }
+
+    fn local(&mut self, local: End) -> u16 {
+        let known = self.locals.iter().position(|known| *known == local);
+        let index = known.unwrap_or(self.locals.len()).min(usize::from(u16::MAX));
+        if index == self.locals.len() {
+            self.locals.push(local);
+        }
+        index as u16
+    }
+
+    fn open(&self) -> impl Iterator<Item = &Arc<Connection>> {
+        self.connections.iter().flatten()
+    }
 }
 
 impl Registry {
     pub(crate) fn add_listener(&self, address: Address) {
         let mut tables = self.tables();
         let id = tables.next_id();
-        tables.listeners.insert(id, address);
+        tables.listeners.push((id, address));
     }
 
     pub(crate) fn add(&self, peer: Peer, local: Peer, now: Now) -> Arc<Connection> {
         let mut tables = self.tables();
         let id = tables.next_id();
+        let local = tables.local(local.into());
+        let place = tables.free.pop().unwrap_or(tables.connections.len() as u32);
         let connection = Arc::new(Connection {
             id,
             last_request: AtomicU32::new(now.0),
-            state: AtomicU8::new(State::Read as u8),
-            peer,
+            place,
             local,
+            state: AtomicU8::new(State::Read as u8),
+            peer: peer.into(),
         });
-        tables.connections.insert(id, connection.clone());
+        match tables.connections.get_mut(place as usize) {
+            Some(free) => *free = Some(connection.clone()),
+            None => tables.connections.push(Some(connection.clone())),
+        }
         connection
     }
 
     pub(crate) fn remove(&self, connection: &Connection) {
-        self.tables().connections.remove(&connection.id);
+        let mut tables = self.tables();
+        tables.connections[connection.place as usize] = None;
+        tables.free.push(connection.place);
     }
 
     /// The path of the Unix socket that is listened on, if there is one.
@@ -137,7 +201,7 @@ impl Registry {
     /// The port that is listened on, or 0.
     pub(crate) fn port(&self) -> u16 {
         let tables = self.tables();
-        let mut ports = tables.listeners.values().filter_map(|address| match address {
+        let mut ports = tables.listeners.iter().filter_map(|(_, address)| match address {
             Address::Tcp(address) => Some(address.port()),
             Address::Unix(_) => None,
         });
@@ -145,7 +209,7 @@ impl Registry {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.tables().connections.len()
+        self.tables().open().count()
     }
 
     /// Tells name and value of everything that is known of listeners and connections. Who asks is executing.
@@ -157,10 +221,14 @@ impl Registry {
             tell(&format!("{id}:secs_since_last_cmd"), &0);
         }
         let path = tables.unix_path().unwrap_or_default();
-        for (id, connection) in &tables.connections {
-            tell(&format!("{id}:addr"), &End(&connection.peer, ""));
-            tell(&format!("{id}:listen_addr"), &End(&connection.local, &path));
-            let state = if *id == asking {
+        let mut connections: Vec<_> = tables.open().collect();
+        connections.sort_unstable_by_key(|connection| connection.id);
+        for connection in connections {
+            let id = connection.id;
+            tell(&format!("{id}:addr"), &Written(&connection.peer(), ""));
+            let local = tables.locals[usize::from(connection.local)].peer();
+            tell(&format!("{id}:listen_addr"), &Written(&local, &path));
+            let state = if id == asking {
                 State::Parse
             } else {
                 connection.state()
@@ -180,7 +248,7 @@ impl Registry {
 
 impl Tables {
     fn unix_path(&self) -> Option<String> {
-        self.listeners.values().find_map(|address| match address {
+        self.listeners.iter().find_map(|(_, address)| match address {
             Address::Unix(path) => Some(path.display().to_string()),
             Address::Tcp(_) => None,
         })
@@ -189,15 +257,15 @@ impl Tables {
 
 fn listener(address: &Address) -> String {
     match address {
-        Address::Tcp(address) => End(&Peer::Tcp(*address), "").to_string(),
+        Address::Tcp(address) => Written(&Peer::Tcp(*address), "").to_string(),
         Address::Unix(path) => format!("unix:{}", path.display()),
     }
 }
 
 /// An end of a connection as memcached writes it; the path is for Unix sockets.
-struct End<'a>(&'a Peer, &'a str);
+struct Written<'a>(&'a Peer, &'a str);
 
-impl Display for End<'_> {
+impl Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Peer::Tcp(address) if address.is_ipv6() => write!(f, "tcp6:{address}"),
@@ -246,6 +314,9 @@ mod tests {
         ];
         assert_eq!(lines(&registry, 3, 104), expected);
         registry.remove(&first);
+        let third = registry.add(Peer::Memory, Peer::Memory, Now(104));
+        assert_eq!(third.id(), 4, "numbers are not used again");
+        registry.remove(&third);
         assert_eq!((registry.len(), lines(&registry, 3, 104).len()), (1, 7));
     }
 

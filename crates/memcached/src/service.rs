@@ -57,8 +57,10 @@ impl Service {
     }
 
     /// Answers a client's requests until it goes, is idle for too long or breaks the protocol.
-    pub async fn serve(self: Arc<Self>, stream: Stream) {
-        crate::connection::serve(self, stream).await;
+    ///
+    /// The future is small, because there is one for each connection.
+    pub fn serve(self: Arc<Self>, stream: Stream) -> impl Future<Output = ()> {
+        crate::connection::serve(self, stream)
     }
 
     /// Notes an address that is listened on, for `stats conns` and `stats settings`.
