@@ -127,6 +127,10 @@ fn take_turn(context: &Context<'_>, talk: &mut Talk, input: &[u8], out: &mut Out
             },
         }
     };
+    if took.need <= 1 && took.consumed < input.len() {
+        // The output is full: others have their turn before the rest of the requests.
+        context.counters.conn_yields.add(1);
+    }
     context.counters.bytes_read.add(took.consumed as u64);
     context.counters.bytes_written.add((out.len() - before) as u64);
     if took.need > 1 {
