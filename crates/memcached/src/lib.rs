@@ -29,6 +29,8 @@
 //! **Invariant:** no request allocates on the paths of `get`, `set` and their kin with values below
 //! [`large_value`](kv::Engine::large_value); nothing is dispatched dynamically there.
 
+#![forbid(unsafe_code)]
+
 mod binary;
 mod clock;
 mod config;
