@@ -190,6 +190,11 @@ impl Connection {
         );
     }
 
+    /// Waits until the daemon read everything that was sent to the same loop before this.
+    pub fn sync(&mut self) {
+        self.exchange("mn\r\n", "MN\r\n");
+    }
+
     /// Everything until the peer closes. A reset counts as a close.
     ///
     /// # Panics

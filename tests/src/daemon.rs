@@ -35,6 +35,19 @@ impl Daemon {
         ])
     }
 
+    /// The same with one loop, so that what one connection was answered tells that bytes which another one sent before
+    /// were read.
+    pub fn single_loop() -> Daemon {
+        Daemon::start(&[
+            "--memcached",
+            "127.0.0.1:0",
+            "--store",
+            "default=memory:?capacity=64MiB",
+            "--workers",
+            "1",
+        ])
+    }
+
     /// `hikyaku serve` with these arguments, once it said `ready`.
     ///
     /// # Panics

@@ -34,3 +34,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A mebibyte.
 pub const MIB: usize = 1024 * 1024;
+
+/// How much the daemon's memory may ever grow by bad input, beyond what its store may hold: the 64 MiB that the
+/// connections of a loop may hold at most, and some for the allocator.
+pub const GROWTH_MAX: usize = 96 * MIB;

@@ -1,32 +1,14 @@
 //! Bad input: a protocol error where the protocol has one, a named limit otherwise; never a panic, never unbounded memory.
 //!
-//! Every daemon here is asked for its version afterwards, and its memory is looked at; that it did not panic is seen to
+//! Here are requests that are wrong in one place, and right ones that arrive in pieces; `floods.rs` has too much of them,
+//! `garbage.rs` what was never meant. Every daemon is asked for its version afterwards; that it did not panic is seen to
 //! when it is dropped.
 
-use std::time::Duration;
-
-use hikyaku_tests::{Connection, Daemon, Frame, MIB, Random, Response, raise_open_files, vectors};
-
-/// How much the daemon's memory may ever grow by bad input, beyond what its store may hold: the 64 MiB that the
-/// connections of a loop may hold at most, and some for the allocator.
-const GROWTH_MAX: usize = 96 * MIB;
-
-/// A daemon whose store is so small that memory held elsewhere shows, with one loop, so that what one connection was
-/// answered tells that the bytes before it, of another one, were read.
-fn small() -> Daemon {
-    Daemon::start(&[
-        "--memcached",
-        "127.0.0.1:0",
-        "--store",
-        "default=memory:?capacity=64MiB",
-        "--workers",
-        "1",
-    ])
-}
+use hikyaku_tests::{Connection, Daemon, Frame, MIB, Response, vectors};
 
 #[test]
 fn wrong_text_is_answered_as_memcached_answers_it() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     let mut wrong = Vec::new();
     for vector in vectors(include_str!("../vectors/bad_text.txt")) {
         let mut connection = daemon.connect();
@@ -63,7 +45,7 @@ fn wrong_text_is_answered_as_memcached_answers_it() {
 
 #[test]
 fn a_line_that_never_ends_is_cut_off() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     let peak = daemon.memory_peak();
     for start in ["", "set ", "mg ", "stats ", "\0"] {
         let mut connection = daemon.connect();
@@ -82,7 +64,7 @@ fn a_line_that_never_ends_is_cut_off() {
 
 #[test]
 fn a_get_of_more_keys_than_fit_anywhere() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     let peak = daemon.memory_peak();
     let mut connection = daemon.connect();
     connection.exchange("set here 0 0 1\r\nx\r\n", "STORED\r\n");
@@ -160,24 +142,19 @@ fn forget(connection: &mut Connection) {
     // The key is a byte that base64 stands for; whether it was there doesn't matter.
     connection.send("md bQ== b\r\n");
     let _ = connection.line();
-    sync(connection);
-}
-
-/// Waits until the daemon, which has one loop, read what other connections sent before.
-fn sync(connection: &mut Connection) {
-    connection.exchange("mn\r\n", "MN\r\n");
+    connection.sync();
 }
 
 #[test]
 fn frames_split_at_every_byte_are_whole_again() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     let mut other = daemon.connect();
     for (dialect, script, replies) in scripts() {
         for split in 0..=script.len() {
             forget(&mut other);
             let mut connection = daemon.connect();
             connection.send(&script[..split]);
-            sync(&mut other);
+            other.sync();
             connection.send(&script[split..]);
             let got = comparable(dialect, connection.exact(replies.len()));
             let shown = String::from_utf8_lossy(&got);
@@ -188,14 +165,14 @@ fn frames_split_at_every_byte_are_whole_again() {
 
 #[test]
 fn frames_fed_byte_by_byte_are_whole_again() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     let mut other = daemon.connect();
     for (dialect, script, replies) in scripts() {
         forget(&mut other);
         let mut connection = daemon.connect();
         for byte in &script {
             connection.send([*byte]);
-            sync(&mut other);
+            other.sync();
         }
         assert!(
             comparable(dialect, connection.exact(replies.len())) == replies,
@@ -206,7 +183,7 @@ fn frames_fed_byte_by_byte_are_whole_again() {
 
 #[test]
 fn frames_truncated_at_every_byte_end_the_connection() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     let mut other = daemon.connect();
     for (dialect, script, replies) in scripts() {
         for cut in 0..script.len() {
@@ -334,7 +311,7 @@ fn bogus_frames() -> Vec<(&'static str, Frame, Fate)> {
 
 #[test]
 fn binary_frames_that_lie_are_answered_or_cut_off() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     for (name, frame, fate) in bogus_frames() {
         let mut connection = daemon.connect();
         let _ = connection.try_send([frame.opaque(9).bytes(), Frame::noop().opaque(10).bytes()].concat());
@@ -364,7 +341,7 @@ fn binary_frames_that_lie_are_answered_or_cut_off() {
 
 #[test]
 fn a_binary_value_that_is_too_large_is_refused_and_swallowed() {
-    let daemon = small();
+    let daemon = Daemon::single_loop();
     let peak = daemon.memory_peak();
     let mut connection = daemon.connect();
     for opcode in [0x01, 0x02, 0x03] {
@@ -378,282 +355,4 @@ fn a_binary_value_that_is_too_large_is_refused_and_swallowed() {
         daemon.memory_peak() < peak + 8 * MIB,
         "what is refused is not kept"
     );
-}
-
-#[test]
-fn bodies_that_are_promised_and_never_come() {
-    raise_open_files();
-    let daemon = small();
-    let peak = daemon.memory_peak();
-    let mut open = Vec::new();
-    for number in 0..500 {
-        let mut connection = daemon.connect();
-        match number % 4 {
-            0 => connection.send("set k 0 0 1000000\r\nonly this"),
-            1 => connection.send("ms k 1000000\r\nonly this"),
-            2 => connection.send("set k 0 0 2147483000\r\nonly this"),
-            _ => {
-                let mut frame = Frame::set(b"key", 0, b"only this");
-                frame.body_length = Some(0xFFFF_FFFF);
-                // Some answer at once and close: their business.
-                let _ = connection.try_send(frame.bytes());
-            }
-        }
-        open.push(connection);
-    }
-    sync(&mut daemon.connect());
-    daemon.assert_serves();
-    // Whole uploads still get through between them.
-    let mut connection = daemon.connect();
-    connection.exchange(
-        "set whole 0 0 5\r\nwhole\r\nget whole\r\n",
-        "STORED\r\nVALUE whole 0 5\r\nwhole\r\nEND\r\n",
-    );
-    let grown = daemon.memory_peak() - peak;
-    assert!(grown < 64 * MIB + GROWTH_MAX, "{} MiB", grown / MIB);
-}
-
-#[test]
-fn pipelines_that_never_read_their_replies() {
-    let daemon = small();
-    let mut setter = daemon.connect();
-    let value = "v".repeat(100_000);
-    setter.exchange(
-        format!("set big 0 0 100000\r\n{value}\r\nset tiny 0 0 1\r\nt\r\n"),
-        "STORED\r\nSTORED\r\n",
-    );
-    let peak = daemon.memory_peak();
-    for request in ["get big\r\n", "get tiny\r\n", "bogus\r\n"] {
-        let some = request.repeat(100_000);
-        let mut mute = Vec::new();
-        for _ in 0..4 {
-            let mut connection = daemon.connect();
-            // It takes what the sockets and the daemon's bounds hold, then nothing more.
-            let mut sent = 0;
-            while sent % some.len() == 0 {
-                sent += connection.send_until_blocked(some.as_bytes(), Duration::from_millis(200));
-                assert!(sent < 500 * MIB, "so many replies fit nowhere");
-            }
-            mute.push((connection, sent));
-            daemon.assert_serves();
-        }
-        let grown = daemon.memory_peak() - peak;
-        assert!(grown < GROWTH_MAX, "{request:?}: {} MiB", grown / MIB);
-        // Whoever begins to read gets every reply that was asked for, whole and in order; of the big ones that were
-        // tens of gigabytes.
-        let reply = if request.starts_with("get tiny") {
-            "VALUE tiny 0 1\r\nt\r\nEND\r\n"
-        } else {
-            "ERROR\r\n"
-        };
-        if request != "get big\r\n" {
-            let (mut connection, sent) = mute.swap_remove(0);
-            connection.finish();
-            let replies = connection.rest();
-            // What was cut off in the middle is no request.
-            assert_eq!(replies.len(), sent / request.len() * reply.len(), "{request:?}");
-            assert!(
-                replies.chunks(reply.len()).all(|one| one == reply.as_bytes()),
-                "{request:?}: a torn reply"
-            );
-        }
-    }
-    daemon.assert_serves();
-}
-
-#[test]
-fn ten_thousand_connections_of_one_byte_each() {
-    let limit = raise_open_files();
-    let count = 10_000.min(limit.saturating_sub(500));
-    assert!(
-        count >= 500,
-        "the limit of open files is too low to test anything: {limit}"
-    );
-    let daemon = small();
-    daemon.assert_serves();
-    let before = daemon.memory();
-    let mut connections = Vec::with_capacity(count);
-    for number in 0..count {
-        let mut connection = daemon.connect();
-        // The first byte of a text command, a meta command, a binary frame, and of nothing.
-        connection.send([b"gm\x80\xff"[number % 4]]);
-        connections.push(connection);
-    }
-    sync(&mut daemon.connect());
-    let grown = daemon.memory_peak().saturating_sub(before);
-    assert!(grown <= count * 4096, "{} bytes a connection", grown / count);
-    daemon.assert_serves();
-
-    for (number, connection) in connections.iter_mut().enumerate() {
-        match number % 4 {
-            0 => connection.send("et absent\r\n"),
-            1 => connection.send("n\r\n"),
-            2 => connection.send(&Frame::noop().bytes()[1..]),
-            _ => connection.send("\r\n"),
-        }
-    }
-    for (number, connection) in connections.iter_mut().enumerate() {
-        match number % 4 {
-            0 => connection.exchange("", "END\r\n"),
-            1 => connection.exchange("", "MN\r\n"),
-            2 => assert_eq!(Response::read(connection).status, 0),
-            _ => connection.exchange("", "CLIENT_ERROR bad command line format\r\n"),
-        }
-    }
-}
-
-/// Text that is nearly right: words of the protocol in any order.
-fn nearly_text(random: &mut Random) -> Vec<u8> {
-    const WORDS: &[&str] = &[
-        "get",
-        "gets",
-        "gat",
-        "set",
-        "add",
-        "replace",
-        "append",
-        "prepend",
-        "cas",
-        "incr",
-        "decr",
-        "delete",
-        "touch",
-        "flush_all",
-        "verbosity",
-        "version",
-        "stats",
-        "items",
-        "mg",
-        "ms",
-        "md",
-        "ma",
-        "me",
-        "mn",
-        "k",
-        "key",
-        "0",
-        "1",
-        "-1",
-        "5",
-        "100",
-        "1000",
-        "4294967296",
-        "18446744073709551615",
-        "99999999999999999999",
-        "noreply",
-        "v",
-        "f",
-        "t",
-        "T0",
-        "T-1",
-        "N5",
-        "R30",
-        "I",
-        "q",
-        "k",
-        "b",
-        "Oabc",
-        "C1",
-        "E9",
-        "MA",
-        "MI",
-        "D7",
-        "S2",
-        "Zm9v",
-        "\x01",
-        "\0",
-        "\u{e9}",
-        "",
-    ];
-    let mut out = Vec::new();
-    for _ in 0..random.below(12) {
-        out.extend(random.pick(WORDS).as_bytes());
-        out.extend(random.pick(&[" ", " ", " ", " ", "  ", "\t", ""]).as_bytes());
-    }
-    out.extend(
-        random
-            .pick(&[
-                "\r\n",
-                "\r\n",
-                "\r\n",
-                "\n",
-                "\r",
-                "\r\nabcde\r\n",
-                "\r\n1\r\n",
-                "",
-            ])
-            .as_bytes(),
-    );
-    out
-}
-
-/// A frame that is nearly right: any opcode, and now and then a wrong length.
-fn nearly_binary(random: &mut Random) -> Vec<u8> {
-    let (extras, key, value) = (random.below(24), random.below(12), random.below(40));
-    let opcode = u8::try_from(random.below(0x24)).expect("it is small");
-    let mut frame = Frame::new(
-        opcode,
-        &random.bytes(extras),
-        &random.bytes(key),
-        &random.bytes(value),
-    );
-    match random.below(12) {
-        0 => frame.key_length = Some(u16::try_from(random.below(0x1_0000)).expect("16 bits")),
-        1 => frame.extras_length = Some(u8::try_from(random.below(0x100)).expect("8 bits")),
-        2 => frame.body_length = Some(u32::try_from(random.below(200)).expect("32 bits")),
-        3 => frame.body_length = Some(u32::try_from(random.below(1 << 32)).expect("32 bits")),
-        4 => frame.data_type = 1,
-        _ => {}
-    }
-    frame.bytes()
-}
-
-/// Sends garbage on many connections while another thread of ours reads and drops whatever comes back.
-fn bombard(daemon: &Daemon, mut make: impl FnMut(&mut Random) -> Vec<u8>) {
-    let peak = daemon.memory_peak();
-    for seed in 0..200 {
-        let mut random = Random::new(seed);
-        let mut connection = daemon.connect();
-        let mut writer = connection.twin();
-        let garbage: Vec<u8> = (0..200).flat_map(|_| make(&mut random)).collect();
-        let sender = std::thread::spawn(move || {
-            // It may be cut off at any byte: that is the daemon's right.
-            let _ = writer.try_send(garbage);
-            writer.finish();
-        });
-        connection.rest();
-        sender.join().expect("it does not panic");
-    }
-    daemon.assert_serves();
-    let grown = daemon.memory_peak() - peak;
-    assert!(grown < 64 * MIB + GROWTH_MAX, "{} MiB", grown / MIB);
-}
-
-#[test]
-fn random_bytes() {
-    bombard(&small(), |random| {
-        let count = random.below(300);
-        random.bytes(count)
-    });
-}
-
-#[test]
-fn text_that_is_nearly_right() {
-    bombard(&small(), nearly_text);
-}
-
-#[test]
-fn binary_frames_that_are_nearly_right() {
-    bombard(&small(), nearly_binary);
-}
-
-#[test]
-fn dialects_mixed_on_one_connection() {
-    bombard(&small(), |random| {
-        if random.below(2) == 0 {
-            nearly_text(random)
-        } else {
-            nearly_binary(random)
-        }
-    });
 }

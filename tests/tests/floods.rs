@@ -1,0 +1,127 @@
+//! Too much of everything: uploads that never end, replies that no one reads, connections by the ten thousand.
+
+use std::time::Duration;
+
+use hikyaku_tests::{Daemon, Frame, GROWTH_MAX, MIB, Response, raise_open_files};
+
+#[test]
+fn bodies_that_are_promised_and_never_come() {
+    raise_open_files();
+    let daemon = Daemon::single_loop();
+    let peak = daemon.memory_peak();
+    let mut open = Vec::new();
+    for number in 0..500 {
+        let mut connection = daemon.connect();
+        match number % 4 {
+            0 => connection.send("set k 0 0 1000000\r\nonly this"),
+            1 => connection.send("ms k 1000000\r\nonly this"),
+            2 => connection.send("set k 0 0 2147483000\r\nonly this"),
+            _ => {
+                let mut frame = Frame::set(b"key", 0, b"only this");
+                frame.body_length = Some(0xFFFF_FFFF);
+                // Some answer at once and close: their business.
+                let _ = connection.try_send(frame.bytes());
+            }
+        }
+        open.push(connection);
+    }
+    daemon.connect().sync();
+    daemon.assert_serves();
+    // Whole uploads still get through between them.
+    let mut connection = daemon.connect();
+    connection.exchange(
+        "set whole 0 0 5\r\nwhole\r\nget whole\r\n",
+        "STORED\r\nVALUE whole 0 5\r\nwhole\r\nEND\r\n",
+    );
+    let grown = daemon.memory_peak() - peak;
+    assert!(grown < 64 * MIB + GROWTH_MAX, "{} MiB", grown / MIB);
+}
+
+#[test]
+fn pipelines_that_never_read_their_replies() {
+    let daemon = Daemon::single_loop();
+    let mut setter = daemon.connect();
+    let value = "v".repeat(100_000);
+    setter.exchange(
+        format!("set big 0 0 100000\r\n{value}\r\nset tiny 0 0 1\r\nt\r\n"),
+        "STORED\r\nSTORED\r\n",
+    );
+    let peak = daemon.memory_peak();
+    for request in ["get big\r\n", "get tiny\r\n", "bogus\r\n"] {
+        let some = request.repeat(100_000);
+        let mut mute = Vec::new();
+        for _ in 0..4 {
+            let mut connection = daemon.connect();
+            // It takes what the sockets and the daemon's bounds hold, then nothing more.
+            let mut sent = 0;
+            while sent % some.len() == 0 {
+                sent += connection.send_until_blocked(some.as_bytes(), Duration::from_millis(200));
+                assert!(sent < 500 * MIB, "so many replies fit nowhere");
+            }
+            mute.push((connection, sent));
+            daemon.assert_serves();
+        }
+        let grown = daemon.memory_peak() - peak;
+        assert!(grown < GROWTH_MAX, "{request:?}: {} MiB", grown / MIB);
+        // Whoever begins to read gets every reply that was asked for, whole and in order; of the big ones that were
+        // tens of gigabytes.
+        let reply = if request.starts_with("get tiny") {
+            "VALUE tiny 0 1\r\nt\r\nEND\r\n"
+        } else {
+            "ERROR\r\n"
+        };
+        if request != "get big\r\n" {
+            let (mut connection, sent) = mute.swap_remove(0);
+            connection.finish();
+            let replies = connection.rest();
+            // What was cut off in the middle is no request.
+            assert_eq!(replies.len(), sent / request.len() * reply.len(), "{request:?}");
+            assert!(
+                replies.chunks(reply.len()).all(|one| one == reply.as_bytes()),
+                "{request:?}: a torn reply"
+            );
+        }
+    }
+    daemon.assert_serves();
+}
+
+#[test]
+fn ten_thousand_connections_of_one_byte_each() {
+    let limit = raise_open_files();
+    let count = 10_000.min(limit.saturating_sub(500));
+    assert!(
+        count >= 500,
+        "the limit of open files is too low to test anything: {limit}"
+    );
+    let daemon = Daemon::single_loop();
+    daemon.assert_serves();
+    let before = daemon.memory();
+    let mut connections = Vec::with_capacity(count);
+    for number in 0..count {
+        let mut connection = daemon.connect();
+        // The first byte of a text command, a meta command, a binary frame, and of nothing.
+        connection.send([b"gm\x80\xff"[number % 4]]);
+        connections.push(connection);
+    }
+    daemon.connect().sync();
+    let grown = daemon.memory_peak().saturating_sub(before);
+    assert!(grown <= count * 4096, "{} bytes a connection", grown / count);
+    daemon.assert_serves();
+
+    for (number, connection) in connections.iter_mut().enumerate() {
+        match number % 4 {
+            0 => connection.send("et absent\r\n"),
+            1 => connection.send("n\r\n"),
+            2 => connection.send(&Frame::noop().bytes()[1..]),
+            _ => connection.send("\r\n"),
+        }
+    }
+    for (number, connection) in connections.iter_mut().enumerate() {
+        match number % 4 {
+            0 => connection.exchange("", "END\r\n"),
+            1 => connection.exchange("", "MN\r\n"),
+            2 => assert_eq!(Response::read(connection).status, 0),
+            _ => connection.exchange("", "CLIENT_ERROR bad command line format\r\n"),
+        }
+    }
+}
