@@ -64,11 +64,14 @@ impl Region {
         };
         // SAFETY: aligning skips less than a huge page, which the mapping has in surplus.
         let base = unsafe { start.add(skip) };
-        Ok(Region {
+        let region = Region {
             base,
             length,
             mapping: (start, length + surplus),
-        })
+        };
+        // Where the system would use huge pages everywhere, memory would be taken that nobody accounted for.
+        region.advise(0, length, libc::MADV_NOHUGEPAGE);
+        Ok(region)
     }
 
     /// Where it begins, page-aligned.

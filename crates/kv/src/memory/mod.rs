@@ -12,12 +12,14 @@
 
 mod bucket;
 mod budget;
+mod chain;
 mod class;
 mod counters;
 mod extent;
 mod item;
 mod limits;
 mod map;
+mod place;
 mod pool;
 mod room;
 mod scan;
@@ -41,6 +43,7 @@ use crate::{
     StoreError,
 };
 use budget::Budget;
+use chain::{Guard, Place};
 use class::Classes;
 use counters::{Counters, count};
 pub(crate) use extent::Block;
@@ -51,7 +54,7 @@ pub(crate) use limits::{CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZ
 use pool::Pool;
 use room::Sweeper;
 use slot::Location;
-use table::{Guard, Place, Table};
+use table::Table;
 
 /// Up to this worth every access counts; beyond, one in `worth` does.
 const WORTH_EXACT: u8 = 16;

@@ -6,11 +6,11 @@
 //!
 //! **Invariant:** an item moves under its bucket's lock, after checking that the slot still points to it.
 
+use super::chain::Guard;
 use super::item::{FETCHED, LARGE, Shape, Tail};
 use super::room::{Sweeper, refuge};
 use super::segment::{Burden, Fresh};
 use super::slot::Location;
-use super::table::Guard;
 use super::{Found, Memory, count};
 use crate::Now;
 

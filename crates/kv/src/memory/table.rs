@@ -14,7 +14,6 @@
 
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -22,20 +21,23 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::bucket::{Bucket, SLOTS, Word};
+use super::bucket::Bucket;
 use super::budget::Budget;
-use super::item::Item;
+use super::chain::Guard;
 use super::map::{HUGE, HUGE_PAGES_FROM, PAGE, Region};
-use super::slot::{Location, Slot};
+use super::slot::Slot;
 
 const BUCKET: usize = size_of::<Bucket>();
 const BUCKETS_A_PAGE: u64 = (PAGE / BUCKET) as u64;
+
+/// Lines of an item that are fetched ahead: header, key and the beginning of the value. The hardware sees a sequence then.
+const PREFETCHED_LINES: usize = 4;
 
 /// The index of a store.
 #[derive(Debug)]
 pub(super) struct Table {
     /// Where items lie; the base that locations count from.
-    items: NonNull<u8>,
+    pub(super) items: NonNull<u8>,
     main: Region,
     count: AtomicU64,
     spill: Region,
@@ -54,9 +56,9 @@ struct Overflow {
 }
 
 #[derive(Debug, Default)]
-struct Scratch {
-    slots: Vec<Slot>,
-    spare: Vec<u32>,
+pub(super) struct Scratch {
+    pub(super) slots: Vec<Slot>,
+    pub(super) spare: Vec<u32>,
 }
 
 /// What became of an attempt to split.
@@ -125,7 +127,7 @@ impl Table {
     }
 
     #[inline]
-    fn spill(&self, number: u32) -> &Bucket {
+    pub(super) fn spill(&self, number: u32) -> &Bucket {
         // SAFETY: numbers come from `Overflow`, which stays within the region; atomics as above.
         unsafe { self.spill.at(number as usize * BUCKET).cast::<Bucket>().as_ref() }
     }
@@ -148,10 +150,9 @@ impl Table {
                 && let Some(location) = slot.location()
             {
                 let item = self.items.as_ptr().wrapping_add(location.offset());
-                prefetch(item);
-                prefetch(item.wrapping_add(64));
-                prefetch(item.wrapping_add(128));
-                prefetch(item.wrapping_add(192));
+                for line in 0..PREFETCHED_LINES {
+                    prefetch(item.wrapping_add(line * 64));
+                }
             }
         }
     }
@@ -172,12 +173,7 @@ impl Table {
     #[inline]
     pub(super) fn lock_index(&self, index: u64) -> Guard<'_> {
         let head = self.main(index);
-        let word = head.lock();
-        Guard {
-            table: self,
-            head,
-            word: Cell::new(word),
-        }
+        Guard::new(self, head)
     }
 
     /// Makes one more bucket. `rehash` hashes the key of an item.
@@ -222,7 +218,7 @@ impl Table {
     }
 
     /// An overflow bucket, empty and without a next; `None` if the budget has no page left.
-    fn take_overflow(&self) -> Option<u32> {
+    pub(super) fn take_overflow(&self) -> Option<u32> {
         let mut overflow = self.overflow.lock();
         if let Some(number) = overflow.free.pop() {
             return Some(number);
@@ -238,275 +234,16 @@ impl Table {
         Some(overflow.next - 1)
     }
 
-    fn give_overflow(&self, number: u32) {
+    pub(super) fn give_overflow(&self, number: u32) {
         let bucket = self.spill(number);
         bucket.clear();
         bucket.set_next(0);
         self.overflow.lock().free.push(number);
     }
 }
-
-/// A locked chain. Dropping it unlocks.
-pub(super) struct Guard<'t> {
-    table: &'t Table,
-    head: &'t Bucket,
-    word: Cell<Word>,
-}
-
-/// A slot of a locked chain.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'t> {
-    slot: &'t AtomicU64,
-}
-
-impl Place<'_> {
-    #[inline]
-    pub(super) fn slot(&self) -> Slot {
-        Slot(self.slot.load(Ordering::Relaxed))
-    }
-
-    #[inline]
-    pub(super) fn set(&self, slot: Slot) {
-        self.slot.store(slot.0, Ordering::Relaxed);
-    }
-}
-
-impl Drop for Guard<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.head.unlock(self.word.get());
-    }
-}
-
-impl<'t> Guard<'t> {
-    /// The chain's buckets, head first.
-    #[inline]
-    fn chain(&self) -> impl Iterator<Item = &'t Bucket> + use<'t> {
-        let table = self.table;
-        let mut next = self.word.get().next();
-        std::iter::once(self.head).chain(std::iter::from_fn(move || {
-            let number = next;
-            (number != 0).then(|| {
-                let bucket = table.spill(number);
-                next = bucket.next();
-                bucket
-            })
-        }))
-    }
-
-    /// All slots of the chain.
-    #[inline]
-    pub(super) fn places(&self) -> impl Iterator<Item = Place<'t>> + use<'t> {
-        self.chain()
-            .flat_map(|bucket| bucket.slots().iter().map(|slot| Place { slot }))
-    }
-
-    /// The item at a location that a slot of this chain held under this lock.
-    #[inline]
-    pub(super) fn item(&self, location: Location) -> Item<'_> {
-        // SAFETY: slots hold locations of complete items of this store, and an item stays in place as long as its slot
-        // points to it, which can't change while this guard holds the chain's lock.
-        unsafe { Item::new(self.table.items.add(location.offset())) }
-    }
-
-    /// Finds a key's item.
-    #[inline]
-    pub(super) fn find(&self, hash: u64, key: &[u8]) -> Option<(Place<'t>, Location)> {
-        let found = self.find_in(self.head, hash, key);
-        if found.is_some() || self.word.get().next() == 0 {
-            return found;
-        }
-        self.chain()
-            .skip(1)
-            .find_map(|bucket| self.find_in(bucket, hash, key))
-    }
-
-    #[inline]
-    fn find_in(&self, bucket: &'t Bucket, hash: u64, key: &[u8]) -> Option<(Place<'t>, Location)> {
-        let tag = Slot::tag_of(hash);
-        for slot in bucket.slots() {
-            let held = Slot(slot.load(Ordering::Relaxed));
-            if held.tag() == tag
-                && let Some(location) = held.location()
-                && self.item(location).key() == key
-            {
-                return Some((Place { slot }, location));
-            }
-        }
-        None
-    }
-
-    /// Finds the slot that points to a location.
-    pub(super) fn find_location(&self, location: Location) -> Option<Place<'t>> {
-        self.places()
-            .find(|place| place.slot().location() == Some(location))
-    }
-
-    /// A slot for a new item, and the worth that an evicted item of the same tag had; `None` if an overflow bucket is needed
-    /// and there's no memory for one. The slot is as free as before until it's set.
-    pub(super) fn vacant(&self, hash: u64) -> Option<(Place<'t>, Option<u8>)> {
-        let tag = Slot::tag_of(hash);
-        let (mut empty, mut forgettable, mut remembered) = (None, None::<Place<'t>>, None);
-        for place in self.places() {
-            let slot = place.slot();
-            if slot.is_live() {
-                continue;
-            }
-            if slot == Slot::EMPTY {
-                empty = empty.or(Some(place));
-            } else if slot.tag() == tag {
-                remembered = Some(place);
-                break;
-            } else if forgettable.is_none_or(|other| other.slot().worth() > slot.worth()) {
-                forgettable = Some(place);
-            }
-        }
-        let worth = remembered.map(|place| place.slot().worth());
-        remembered
-            .or(empty)
-            .or(forgettable)
-            .or_else(|| self.extend())
-            .map(|place| (place, worth))
-    }
-
-    /// Adds an overflow bucket behind the head.
-    fn extend(&self) -> Option<Place<'t>> {
-        let number = self.table.take_overflow()?;
-        let bucket = self.table.spill(number);
-        let mut word = self.word.get();
-        bucket.set_next(word.next());
-        word.set_next(number);
-        self.word.set(word);
-        Some(Place {
-            slot: &bucket.slots()[0],
-        })
-    }
-
-    /// Removes an item's slot; if `remember`, its worth stays for as long as nobody needs the slot.
-    pub(super) fn vacate(&self, place: Place<'t>, remember: bool) {
-        let left = if remember {
-            place.slot().ghost()
-        } else {
-            Slot::EMPTY
-        };
-        place.set(left);
-        if self.word.get().next() != 0 {
-            self.shorten(place);
-        }
-    }
-
-    /// Fills a hole from the first overflow bucket, and frees that when nothing is left in it.
-    #[cold]
-    fn shorten(&self, hole: Place<'t>) {
-        let mut word = self.word.get();
-        let number = word.next();
-        let bucket = self.table.spill(number);
-        let within = bucket.slots().iter().any(|slot| std::ptr::eq(slot, hole.slot));
-        if !within
-            && let Some(slot) = bucket
-                .slots()
-                .iter()
-                .find(|slot| Slot(slot.load(Ordering::Relaxed)).is_live())
-        {
-            hole.slot
-                .store(slot.swap(Slot::EMPTY.0, Ordering::Relaxed), Ordering::Relaxed);
-        }
-        if !bucket.has_items() {
-            word.set_next(bucket.next());
-            self.word.set(word);
-            self.table.give_overflow(number);
-        }
-    }
-
-    /// Something that is true about once in `n` calls.
-    #[inline]
-    pub(super) fn once_in(&self, n: u8) -> bool {
-        self.word.get().once_in(n)
-    }
-
-    /// Moves the items that `goes` tells to an empty bucket that nobody knows yet. Ghosts are forgotten.
-    fn split_into(
-        &self,
-        child: &Bucket,
-        scratch: &mut Scratch,
-        goes: impl Fn(u64) -> bool,
-        rehash: impl Fn(&[u8]) -> u64,
-    ) {
-        let Scratch { slots, spare } = scratch;
-        slots.clear();
-        spare.clear();
-        slots.extend(
-            self.places()
-                .map(|place| place.slot())
-                .filter(|slot| slot.is_live()),
-        );
-        for location in slots.iter().filter_map(|slot| slot.location()) {
-            prefetch(self.table.items.as_ptr().wrapping_add(location.offset()));
-        }
-        let mut number = self.word.get().next();
-        while number != 0 {
-            spare.push(number);
-            number = self.table.spill(number).next();
-        }
-        self.chain().for_each(Bucket::clear);
-        let (mut stay, mut go) = (Fill::new(self.head), Fill::new(child));
-        for &slot in slots.iter() {
-            let Some(location) = slot.location() else { continue };
-            let fill = if goes(rehash(self.item(location).key())) {
-                &mut go
-            } else {
-                &mut stay
-            };
-            fill.push(slot, || {
-                // Seven slots a bucket: two chains never need more overflow buckets than their parent had.
-                let number = spare
-                    .pop()
-                    .expect("two halves need no more overflow buckets than the whole");
-                (number, self.table.spill(number))
-            });
-        }
-        let mut word = self.word.get();
-        word.set_next(stay.first);
-        self.word.set(word);
-        let mut word = child.lock();
-        word.set_next(go.first);
-        child.unlock(word);
-        spare
-            .drain(..)
-            .for_each(|number| self.table.give_overflow(number));
-    }
-}
-
-/// A chain that is being filled.
-struct Fill<'t> {
-    bucket: &'t Bucket,
-    filled: usize,
-    first: u32,
-}
-
-impl<'t> Fill<'t> {
-    fn new(head: &'t Bucket) -> Self {
-        Fill {
-            bucket: head,
-            filled: 0,
-            first: 0,
-        }
-    }
-
-    fn push(&mut self, slot: Slot, more: impl FnOnce() -> (u32, &'t Bucket)) {
-        if self.filled == SLOTS {
-            let (number, bucket) = more();
-            bucket.set_next(self.first);
-            (self.bucket, self.filled, self.first) = (bucket, 0, number);
-        }
-        self.bucket.slots()[self.filled].store(slot.0, Ordering::Relaxed);
-        self.filled += 1;
-    }
-}
-
 /// Starts loading a cache line. Any address will do: nothing is read.
 #[inline]
-fn prefetch(address: *const u8) {
+pub(super) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch has no effect but on caches, whatever the address.
     unsafe {
