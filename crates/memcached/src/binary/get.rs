@@ -6,6 +6,7 @@ use wire::Parsed;
 use wire::memcached::binary::{self, Operation, Request, Status};
 
 use super::{expiry, failure};
+use crate::ahead::ahead;
 use crate::operations::{Turn, settled};
 use crate::text::{Step, push};
 
@@ -34,8 +35,7 @@ pub(super) fn run(turn: &Turn<'_>, first: &Request<'_>, input: &[u8], used: usiz
         following = if len < BATCH { next(&input[end..]) } else { None };
     }
     let batch = &batch[..len];
-    batch.iter().for_each(|(_, key, _)| store.prefetch_item(key));
-    for (request, key, end) in batch {
+    for (request, key, end) in ahead(store, batch, |(_, key, _)| Some(*key)) {
         value(turn, request, key, out);
         if out.full() {
             return Step::Done(*end);

@@ -7,6 +7,7 @@ use wire::Parsed;
 use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
 
 use super::{Pause, Session, Step};
+use crate::ahead::ahead;
 use crate::clock;
 use crate::operations::{Turn, settled};
 use crate::session::Then;
@@ -109,9 +110,10 @@ impl Session {
         out: &mut Output,
     ) -> Step {
         while let Some(batch) = next_batch(turn, &mut keys, input) {
-            for (index, (key, end)) in batch.keys().iter().enumerate() {
+            let last_end = batch.keys[batch.len - 1].1;
+            for (key, end) in ahead(turn.store(), batch.keys(), |(key, _)| Some(*key)) {
                 answer(turn, key, verb, exptime, out);
-                let last = index + 1 == batch.len && keys.is_empty();
+                let last = *end == last_end && keys.is_empty();
                 if out.full() && !last {
                     self.pause = Pause::Keys { verb, exptime };
                     return Step::Stop(*end, Then::Go);
@@ -127,7 +129,7 @@ impl Session {
     }
 }
 
-/// The next keys of a line, hashed and on their way into the cache.
+/// The next keys of a line, hashed, their buckets on their way into the cache.
 fn next_batch<'a>(turn: &Turn<'_>, keys: &mut Keys<'a>, input: &[u8]) -> Option<Batch<'a>> {
     let store = turn.store();
     let end_of = |key: &[u8]| key.as_ptr() as usize + key.len() - input.as_ptr() as usize;
@@ -143,7 +145,6 @@ fn next_batch<'a>(turn: &Turn<'_>, keys: &mut Keys<'a>, input: &[u8]) -> Option<
         store.prefetch(&key);
         batch.push(key, end_of(bytes));
     }
-    batch.keys().iter().for_each(|(key, _)| store.prefetch_item(key));
     Some(batch)
 }
 
@@ -171,8 +172,7 @@ fn single_keys(turn: &Turn<'_>, first: &[u8], input: &[u8], used: usize, out: &m
         store.prefetch(&key);
         batch.push(key, at);
     }
-    batch.keys().iter().for_each(|(key, _)| store.prefetch_item(key));
-    for (key, end) in batch.keys() {
+    for (key, end) in ahead(store, batch.keys(), |(key, _)| Some(*key)) {
         value(turn, key, false, out);
         out.write(text::END);
         if out.full() {

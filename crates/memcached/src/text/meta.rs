@@ -8,6 +8,7 @@ use wire::memcached::text::{self, Command};
 
 use super::Step;
 use super::get::push;
+use crate::ahead::ahead;
 use crate::clock::{expiry, seconds_left};
 use crate::operations::count::{Count, Counted};
 use crate::operations::number::Decimal;
@@ -77,11 +78,10 @@ pub(super) fn get_run(
         len += 1;
     }
     let batch = &batch[..len];
-    let keys = batch.iter().flatten().filter_map(|(_, key, _)| key.as_ref());
-    keys.for_each(|key| turn.store().prefetch_item(key));
     get(turn, first, None, out);
     let mut done = used;
-    for (next, key, end) in batch.iter().flatten() {
+    let fetched = ahead(turn.store(), batch, |next| next.as_ref().and_then(|next| next.1));
+    for (next, key, end) in fetched.flatten() {
         if out.full() {
             return Step::Done(done);
         }
