@@ -66,7 +66,7 @@ pub(crate) struct Serve {
 /// What is logged, and how.
 #[derive(Args, Debug)]
 pub(crate) struct Log {
-    /// Log from this level on: error, warn, info, debug or trace, or by module such as info,hikyaku_io=debug
+    /// Log from this level on: error, warn, info, debug or trace, or by module such as info,io=debug
     #[arg(
         long = "log",
         value_name = "LEVEL",

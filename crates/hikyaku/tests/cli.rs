@@ -68,6 +68,15 @@ fn a_wrong_log_level_is_told() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// The filter would take such a word for a module, and log nothing.
+#[test]
+fn a_misspelt_log_level_is_told() {
+    assert_refused(
+        &["serve", "--memcached", "127.0.0.1:0", "--log", "io=debug,wran"],
+        "--log: \"wran\" is not a level; write error, warn, info, debug or trace, or MODULE=LEVEL\n",
+    );
+}
+
 #[test]
 fn help_names_every_command() {
     let help = hikyaku(&["--help"]);

@@ -273,3 +273,43 @@ fn a_hang_up_reads_users_again_and_tells_what_waits() {
     let (code, log) = daemon.end();
     assert_eq!(code, Some(0), "{log}");
 }
+
+/// Listeners that were written alike share a service. Once a file took the users from one of them, and with it those of
+/// the other.
+#[test]
+fn a_hang_up_gives_no_listener_the_users_of_another() {
+    let folder = folder("reload-apart");
+    let config = folder.join("hikyaku.toml");
+    std::fs::write(folder.join("users.txt"), "ann:first\n").expect("a file");
+    let listen = "[[listen]]\nprotocol = \"memcached\"\naddress = \"127.0.0.1:0\"\n";
+    let with_users = format!("{listen}users = \"users.txt\"\n");
+    std::fs::write(&config, format!("{with_users}{with_users}")).expect("a file");
+    let file = config.display().to_string();
+    let mut daemon = Daemon::start(&with_small_config(&file));
+    let addresses: Vec<String> = daemon
+        .banner
+        .iter()
+        .filter_map(|line| line.strip_prefix("listening memcached "))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(addresses.len(), 2);
+
+    std::fs::write(&config, format!("{with_users}{listen}")).expect("a file");
+    daemon.signal(Signal::SIGHUP);
+    daemon.await_log("users stay as they were");
+    daemon.await_log("read again");
+    for address in &addresses {
+        assert_kv(address, &["get", "k"], 3, "");
+    }
+
+    std::fs::write(&config, format!("{listen}{listen}")).expect("a file");
+    daemon.signal(Signal::SIGHUP);
+    daemon.await_log("read again");
+    for address in &addresses {
+        assert_kv(address, &["get", "k"], 1, "");
+    }
+}
+
+fn with_small_config(file: &str) -> Vec<&str> {
+    [&SMALL, ["--config", file].as_slice()].concat()
+}

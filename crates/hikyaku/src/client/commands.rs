@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{BufWriter, Read, Write, stdin, stdout};
 use std::os::unix::ffi::OsStrExt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wire::memcached::KEY_LENGTH_MAX;
 use wire::memcached::client::{meta, text};
@@ -140,8 +140,8 @@ async fn set(
     let mut request = begin(MetaVerb::Set, key, Some(value.len() as u64))?;
     meta::number(&mut request, b'F', u64::from(options.flags));
     if let Some(ttl) = options.ttl {
-        // A time of zero would be for good; what was asked for is a short one.
-        meta::number(&mut request, b'T', ttl.as_millis().div_ceil(1000).max(1) as u64);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        meta::number(&mut request, b'T', exptime(ttl, now));
     }
     if let Some(cas) = options.cas {
         meta::number(&mut request, b'C', cas);
@@ -152,6 +152,20 @@ async fn set(
     meta::end(&mut request);
     connection.send(request).await?;
     done(&connection.answer().await?)
+}
+
+/// Seconds that the protocol counts from now take at most so many; larger numbers are seconds since the Unix epoch.
+const FROM_NOW_MAX: u64 = 30 * 24 * 60 * 60;
+
+/// How the protocol says when what stays for `ttl` ends; `now` is the time since the Unix epoch.
+fn exptime(ttl: Duration, now: Duration) -> u64 {
+    // Zero would be for good; what was asked for is a short time.
+    let seconds = u64::try_from(ttl.as_millis().div_ceil(1000).max(1)).unwrap_or(u64::MAX);
+    if seconds <= FROM_NOW_MAX {
+        seconds
+    } else {
+        now.as_secs().saturating_add(seconds)
+    }
 }
 
 fn mode(mode: Mode) -> &'static [u8] {
@@ -251,4 +265,21 @@ fn input() -> Result<Vec<u8>, Error> {
     let mut value = Vec::new();
     stdin().lock().read_to_end(&mut value).map_err(Error::Input)?;
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::exptime;
+
+    /// More than 30 days would be taken for a time long ago, and the item would be gone at once.
+    #[test]
+    fn long_times_are_told_as_dates() {
+        let now = Duration::from_secs(1_800_000_000);
+        assert_eq!(exptime(Duration::ZERO, now), 1);
+        assert_eq!(exptime(Duration::from_millis(1_001), now), 2);
+        assert_eq!(exptime(Duration::from_secs(2_592_000), now), 2_592_000);
+        assert_eq!(exptime(Duration::from_secs(2_592_001), now), 1_802_592_001);
+    }
 }

@@ -26,6 +26,16 @@ pub(super) enum Error {
     Output(std::io::Error),
 }
 
+impl Error {
+    /// Whether the command line, or its environment, asks for what cannot be.
+    pub(super) fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Error::NoPassword | Error::KeyLength { .. } | Error::Io(io::Error::Address { .. })
+        )
+    }
+}
+
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
         Error::Io(error)

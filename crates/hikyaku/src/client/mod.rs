@@ -135,8 +135,9 @@ pub(crate) fn run(asked: &Kv) -> ExitCode {
         Ok(Outcome::Absent) => ExitCode::from(ABSENT),
         Err(Error::Output(error)) => crate::written(Err(error)),
         Err(error) => {
+            let code = if error.is_usage() { crate::USAGE } else { SERVER };
             crate::fail(error);
-            ExitCode::from(SERVER)
+            ExitCode::from(code)
         }
     }
 }

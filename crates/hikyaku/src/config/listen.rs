@@ -137,6 +137,14 @@ pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> 
         default_address()
     };
     let default = Listener::at(unsaid, place);
+    let mode = section.take("mode", parsed(mode));
+    let said = address.as_ref().map(|address| &address.value);
+    if let (Some(mode), Some(Address::Tcp(_))) = (&mode, said) {
+        section.fault(
+            mode.place.clone(),
+            "mode: only a Unix socket has permissions; remove it",
+        );
+    }
     let listener = Listener {
         store: section.take("store", text).unwrap_or(default.store),
         dialect: section
@@ -154,7 +162,7 @@ pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> 
         users: section.take("users", file_in(folder)),
         shutdown: section.take("shutdown", boolean).map_or(default.shutdown, value),
         flush: section.take("flush", boolean).map_or(default.flush, value),
-        mode: section.take("mode", parsed(mode)).map(value),
+        mode: mode.map(value),
         tls: tls::take(&mut section, folder),
         address: address.map_or(default.address, value),
         place: default.place,

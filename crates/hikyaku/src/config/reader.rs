@@ -52,6 +52,8 @@ pub(crate) struct Section<'d> {
     lines: &'d Lines,
     faults: &'d RefCell<Faults>,
     asked: Vec<&'static str>,
+    /// Keys that only later versions understand; nobody should be led to them.
+    later: Vec<&'static str>,
 }
 
 impl<'d> Section<'d> {
@@ -64,6 +66,7 @@ impl<'d> Section<'d> {
             lines,
             faults,
             asked: Vec::new(),
+            later: Vec::new(),
         }
     }
 
@@ -156,6 +159,7 @@ impl<'d> Section<'d> {
 
     /// Answers a key which a later version will understand by saying so.
     pub(crate) fn later(&mut self, key: &'static str, shown: &str) {
+        self.later.push(key);
         if let Some((_, place)) = self.ask(key) {
             self.fault(place, format!("{shown} is not in this version; remove it"));
         }
@@ -173,7 +177,8 @@ impl<'d> Section<'d> {
             } else {
                 format!(" in {}", self.name)
             };
-            let remedy = spelling::remedy(key_text, self.asked.iter().copied());
+            let known = self.asked.iter().filter(|key| !self.later.contains(key));
+            let remedy = spelling::remedy(key_text, known.copied());
             self.fault(
                 self.lines.at(key.span().start),
                 format!("unknown key {key_text:?}{here}; {remedy}"),
@@ -209,6 +214,7 @@ impl<'d> Section<'d> {
             lines: self.lines,
             faults: self.faults,
             asked: Vec::new(),
+            later: Vec::new(),
         })
     }
 }

@@ -71,9 +71,11 @@ impl Store {
 
 /// Reads one `[store.NAME]`. What is wrong is noted; a store whose URI is, stands in for its name so that listeners find it.
 pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
-    let place = section.place();
-    let named = section.take("uri", parsed(Store::named)).map(|store| store.value);
-    let mut store = named.or_else(|| Store::unsaid().ok());
+    let named = section.take("uri", parsed(Store::named));
+    let place = named
+        .as_ref()
+        .map_or_else(|| section.place(), |named| named.place.clone());
+    let mut store = named.map(|named| named.value).or_else(|| Store::unsaid().ok());
     let uri = section.text_of("uri").unwrap_or_default();
     for key in PARAMETERS {
         let twice = parameter(uri, key);

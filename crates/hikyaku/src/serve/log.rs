@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, stderr};
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -10,12 +11,7 @@ use crate::cli::{Log, LogFormat};
 
 /// From now on, what is logged is written. The error says which level or module cannot be understood.
 pub(crate) fn start(log: &Log) -> Result<(), String> {
-    let filter = EnvFilter::builder().parse(&log.level).map_err(|error| {
-        format!(
-            "--log: {:?} is not a level ({error}); write error, warn, info, debug or trace",
-            log.level
-        )
-    })?;
+    let filter = filter(&log.level)?;
     let registry = tracing_subscriber::registry().with(filter);
     let terminal = stderr().is_terminal();
     let json = log.format == LogFormat::Json || (log.format == LogFormat::Auto && !terminal);
@@ -36,4 +32,17 @@ pub(crate) fn start(log: &Log) -> Result<(), String> {
             .try_init()
     };
     started.map_err(|error| format!("logs cannot be started: {error}"))
+}
+
+/// What is logged. A word alone has to be a level: the filter would take a misspelt one for a module, and be silent.
+fn filter(levels: &str) -> Result<EnvFilter, String> {
+    let right = "write error, warn, info, debug or trace, or MODULE=LEVEL";
+    let words = levels.split(',').map(str::trim);
+    let mut alone = words.filter(|word| !word.contains(['=', '[']));
+    if let Some(word) = alone.find(|word| word.parse::<LevelFilter>().is_err()) {
+        return Err(format!("--log: {word:?} is not a level; {right}"));
+    }
+    EnvFilter::builder()
+        .parse(levels)
+        .map_err(|error| format!("--log: {levels:?} is not a level ({error}); {right}"))
 }

@@ -4,6 +4,11 @@
 //! was given to sockets, loops and stores when they were made; a change there is told, and waits for a restart.
 //!
 //! **Invariant**: a configuration with a fault changes nothing.
+//!
+//! **Invariant**: no listener gets the users of another one.
+
+use std::path::Path;
+use std::sync::Arc;
 
 use super::certificates::Certificates;
 use super::listeners::Open;
@@ -22,9 +27,7 @@ pub(super) fn run(flags: &Serve, running: &Config, open: &[Open], certificates: 
             return;
         }
     };
-    for open in open {
-        refresh_users(open, &fresh);
-    }
+    refresh_users(open, &fresh);
     if let Err(text) = certificates.reload() {
         tracing::error!("certificates stay as they were: {text}");
     }
@@ -34,25 +37,52 @@ pub(super) fn run(flags: &Serve, running: &Config, open: &[Open], certificates: 
     tracing::info!("configuration, users and certificates were read again");
 }
 
-/// Reads the users of a listener again, from where the fresh configuration has them.
-fn refresh_users(open: &Open, fresh: &Config) {
-    let address = &open.configured.address;
-    let Some(listener) = fresh
+/// Reads the users of every service again, from where the fresh configuration has them.
+///
+/// Listeners that were written alike are one service. If the file now tells their users apart, one service cannot
+/// follow them all, and no listener may be opened to those whom only another one knows: its users stay as they were.
+fn refresh_users(open: &[Open], fresh: &Config) {
+    for (index, opened) in open.iter().enumerate() {
+        let is_same = |other: &Open| Arc::ptr_eq(&other.service, &opened.service);
+        if open[..index].iter().any(is_same) {
+            continue;
+        }
+        let address = &opened.configured.address;
+        let file = users_file(open, index, fresh);
+        let others = (index + 1..open.len()).filter(|other| is_same(&open[*other]));
+        if let Some(other) = others
+            .into_iter()
+            .find(|other| users_file(open, *other, fresh) != file)
+        {
+            let other = &open[other].configured.address;
+            tracing::error!(
+                %address, %other,
+                "users stay as they were: these listeners began with the same users and now differ; \
+                start the daemon anew"
+            );
+            continue;
+        }
+        match file.map(files::users).transpose() {
+            Ok(users) => opened.service.set_users(users),
+            Err(text) => tracing::error!(%address, "users stay as they were: {text}"),
+        }
+    }
+}
+
+/// Where the users of a listener are: as the fresh configuration has it, or as it was if that no longer names it.
+fn users_file<'a>(open: &'a [Open], index: usize, fresh: &'a Config) -> Option<&'a Path> {
+    let configured = &open[index].configured;
+    let address = &configured.address;
+    // Port 0 may stand there more than once; these listeners are told apart by their order.
+    let earlier = open[..index]
+        .iter()
+        .filter(|other| other.configured.address == *address);
+    let mut named = fresh
         .listeners
         .iter()
-        .find(|listener| listener.address == *address)
-    else {
-        return;
-    };
-    match listener
-        .users
-        .as_ref()
-        .map(|file| files::users(&file.value))
-        .transpose()
-    {
-        Ok(users) => open.service.set_users(users),
-        Err(text) => tracing::error!(%address, "users stay as they were: {text}"),
-    }
+        .filter(|listener| listener.address == *address);
+    let listener = named.nth(earlier.count()).unwrap_or(configured);
+    listener.users.as_ref().map(|file| file.value.as_path())
 }
 
 /// The names of what differs and cannot change at run time.
