@@ -68,8 +68,10 @@ install: build ## install under DESTDIR and PREFIX (/usr/local)
 	$(HIKYAKU) completions bash > $(ROOT)/share/bash-completion/completions/hikyaku
 	$(HIKYAKU) completions zsh > $(ROOT)/share/zsh/site-functions/_hikyaku
 	$(HIKYAKU) completions fish > $(ROOT)/share/fish/vendor_completions.d/hikyaku.fish
-	install -d $(ROOT)/share/doc/hikyaku
-	install -m 644 README.md CHANGELOG.md ARCHITECTURE.md LICENSE-* $(ROOT)/share/doc/hikyaku/
+	install -d $(ROOT)/share/doc/hikyaku/docs/guide $(ROOT)/share/doc/hikyaku/docs/decisions
+	install -m 644 README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md LICENSE-* $(ROOT)/share/doc/hikyaku/
+	install -m 644 docs/guide/*.md $(ROOT)/share/doc/hikyaku/docs/guide/
+	install -m 644 docs/decisions/*.md $(ROOT)/share/doc/hikyaku/docs/decisions/
 	install -m 644 packaging/hikyaku.toml $(ROOT)/share/doc/hikyaku/
 	sed 's#/usr/local/#$(PREFIX)/#g' packaging/hikyaku.service > $(ROOT)/share/doc/hikyaku/hikyaku.service
 
