@@ -2,8 +2,9 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
-use crate::{Decision, Entry, Extent, Now, Statistics, StoreError};
+use crate::{Decision, Entry, Extent, Now, Observation, Observer, Statistics, StoreError};
 
 /// A key with its hash, made by [`Engine::key`]. The hash is seeded per process, so that nobody can aim at a bucket.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +28,18 @@ impl<'a> Key<'a> {
 }
 
 /// An answer that is there, or will be.
+///
+/// The closures of [`Engine::read`], [`peek`](Engine::peek) and [`update`](Engine::update) may borrow from their caller, and
+/// nobody but they can make the answer. A future that outlives the call can't hold them, so no engine can answer these calls
+/// later, however it's written:
+///
+/// ```compile_fail,E0310
+/// fn later<R: Send>(f: impl FnOnce() -> R + Send) -> kv::Answer<R> {
+///     kv::Answer::Later(Box::pin(async { f() }))
+/// }
+/// ```
+///
+/// Engines that wait for a device will get calls of their own, with keys and closures that are owned.
 pub enum Answer<R> {
     /// There already.
     Ready(R),
@@ -108,12 +121,23 @@ pub trait Engine: Send + Sync {
 
     /// Visits some items, a bounded number of steps, and answers where to go on; `None` at the end.
     ///
-    /// An item that is there during the whole scan is seen at least once; while the store grows it may be seen twice.
+    /// An item that is there during the whole scan is seen at least once; while the store grows it may be seen twice, and
+    /// while it shrinks more often.
     /// `f` runs under the item's lock and must not call the store.
     fn scan(&self, from: Cursor, steps: usize, now: Now, f: impl FnMut(&Entry<'_>)) -> Option<Cursor>;
 
-    /// Does a bounded amount of housekeeping: drops what has expired or was flushed. Answers whether there is more to do.
+    /// Does a bounded amount of housekeeping: drops what has expired or was flushed, frees what is above the capacity.
+    /// Answers whether there is more to do.
     fn tick(&self, now: Now, budget: usize) -> bool;
+
+    /// Changes the capacity. A larger one can be used at once. A smaller one is reached step by step, by [`tick`](Engine::tick),
+    /// which evicts what has to go and gives the memory back to the system; until then the store takes no more than it has.
+    ///
+    /// What may not be evicted, and values that somebody still holds, keep their memory until they go.
+    fn resize(&self, capacity: u64) -> Result<(), StoreError>;
+
+    /// Tells `observer` what the store does by itself, until the observation is dropped.
+    fn observe(&self, observer: Arc<dyn Observer>) -> Observation;
 
     /// Figures of now.
     fn statistics(&self) -> Statistics;

@@ -72,6 +72,16 @@ pub enum StoreError {
     /// The share of the capacity that values may take while they're being received is used up.
     #[error("too many large values are being received")]
     UploadsFull,
+    /// A capacity that this store can't be given at run time.
+    #[error("a capacity of {capacity} bytes is out of bounds; this store can have {min} to {max}")]
+    CapacityOutOfBounds {
+        /// What was asked for.
+        capacity: u64,
+        /// The least that's possible.
+        min: u64,
+        /// The most that's possible: what the machine had when the store was opened.
+        max: u64,
+    },
     /// The key is longer than [`KEY_LENGTH_MAX`](crate::KEY_LENGTH_MAX).
     #[error("a key of {length} bytes exceeds the limit of 255")]
     KeyTooLong {

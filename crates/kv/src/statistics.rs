@@ -28,7 +28,7 @@ pub struct Statistics {
     pub read_flushed: u64,
     /// Writes that failed for lack of memory.
     pub out_of_memory: u64,
-    /// The most that `used` may become.
+    /// The most that `used` may become. Right after the store was given less, `used` may still be above.
     pub capacity: u64,
     /// Bytes that index, segments and large values take now.
     pub used: u64,

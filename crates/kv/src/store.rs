@@ -1,8 +1,10 @@
 //! All engines as one type, told apart statically.
 
+use std::sync::Arc;
+
 use crate::{
-    Answer, Cursor, Decision, Engine, Entry, Error, Extent, Key, Memory, Notice, Now, Specification,
-    Statistics, StoreError,
+    Answer, Cursor, Decision, Engine, Entry, Error, Extent, Key, Memory, Notice, Now, Observation, Observer,
+    Specification, Statistics, StoreError,
 };
 
 /// A store of any kind.
@@ -88,6 +90,14 @@ impl Engine for Store {
 
     fn tick(&self, now: Now, budget: usize) -> bool {
         dispatch!(self, engine => engine.tick(now, budget))
+    }
+
+    fn resize(&self, capacity: u64) -> Result<(), StoreError> {
+        dispatch!(self, engine => engine.resize(capacity))
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) -> Observation {
+        dispatch!(self, engine => engine.observe(observer))
     }
 
     fn statistics(&self) -> Statistics {

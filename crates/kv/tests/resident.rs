@@ -25,6 +25,12 @@ fn resident_memory_stays_bounded() {
         }
     }
     assert!(store.statistics().evictions > 100_000);
+    // A store that is given less gives memory back to the system.
+    store.resize(CAPACITY / 6).expect("that's within the bounds");
+    while store.tick(NOW, 64) {}
+    assert!(store.statistics().used <= CAPACITY / 6);
+    let rest = resident().saturating_sub(before);
+    assert!(rest <= CAPACITY / 3, "{rest} bytes are still there");
 }
 
 /// Stores one item, small or large.

@@ -122,6 +122,14 @@ impl Bucket {
         }
     }
 
+    /// Takes over what another overflow bucket has.
+    pub(super) fn copy(&self, other: &Bucket) {
+        self.set_next(other.next());
+        for (slot, old) in self.slots.iter().zip(&other.slots) {
+            slot.store(old.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// Whether any slot holds an item.
     pub(super) fn has_items(&self) -> bool {
         self.slots

@@ -1,42 +1,87 @@
 //! How many bytes a store may still take.
 //!
-//! **Invariant:** `used` never exceeds `capacity`.
+//! A store that shall become smaller can't at once: its limit sinks with every piece of memory that's withdrawn, until it has
+//! reached the capacity.
+//!
+//! **Invariant:** `used` never exceeds `limit`, which is the capacity unless the store is shrinking; then it only sinks.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use parking_lot::Mutex;
 
 /// One account for index, segments and large values.
 #[derive(Debug)]
 pub(super) struct Budget {
-    capacity: usize,
-    used: AtomicUsize,
+    capacity: AtomicUsize,
+    limit: AtomicUsize,
+    /// The limit less what is used.
+    left: AtomicUsize,
+    /// Held while the capacity or the limit changes.
+    changing: Mutex<()>,
 }
 
 impl Budget {
     pub(super) fn new(capacity: usize) -> Self {
         Budget {
-            capacity,
-            used: AtomicUsize::new(0),
+            capacity: AtomicUsize::new(capacity),
+            limit: AtomicUsize::new(capacity),
+            left: AtomicUsize::new(capacity),
+            changing: Mutex::default(),
         }
     }
 
     pub(super) fn capacity(&self) -> usize {
-        self.capacity
+        self.capacity.load(Relaxed)
     }
 
     pub(super) fn used(&self) -> usize {
-        self.used.load(Relaxed)
+        self.limit.load(Relaxed).saturating_sub(self.left.load(Relaxed))
     }
 
     /// Takes so many bytes, or nothing.
     pub(super) fn take(&self, bytes: usize) -> bool {
-        let more = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= self.capacity);
-        self.used.fetch_update(Relaxed, Relaxed, more).is_ok()
+        let less = |left: usize| left.checked_sub(bytes);
+        self.left.fetch_update(Relaxed, Relaxed, less).is_ok()
     }
 
     /// Gives back what was taken.
     pub(super) fn give(&self, bytes: usize) {
-        let before = self.used.fetch_sub(bytes, Relaxed);
-        debug_assert!(before >= bytes, "gave back more than was taken");
+        let before = self.left.fetch_add(bytes, Relaxed);
+        debug_assert!(
+            before + bytes <= self.limit.load(Relaxed),
+            "gave back more than was taken"
+        );
+    }
+
+    /// Sets the capacity. A larger one may be used at once; on the way to a smaller one there's an [`excess`](Budget::excess).
+    pub(super) fn resize(&self, capacity: usize) {
+        let _changing = self.changing.lock();
+        self.capacity.store(capacity, Relaxed);
+        let more = capacity.saturating_sub(self.limit.load(Relaxed));
+        self.limit.fetch_add(more, Relaxed);
+        self.left.fetch_add(more, Relaxed);
+        // What isn't in use needs no freeing first.
+        while !self.destroy(self.excess().min(self.left.load(Relaxed))) {}
+    }
+
+    /// How far the limit is above the capacity.
+    pub(super) fn excess(&self) -> usize {
+        self.limit.load(Relaxed).saturating_sub(self.capacity())
+    }
+
+    /// Lowers the limit by so many bytes, but not below the capacity; false if they're in use.
+    pub(super) fn withdraw(&self, bytes: usize) -> bool {
+        let _changing = self.changing.lock();
+        self.destroy(bytes.min(self.excess()))
+    }
+
+    /// Takes bytes away for good.
+    fn destroy(&self, bytes: usize) -> bool {
+        let taken = self.take(bytes);
+        if taken {
+            self.limit.fetch_sub(bytes, Relaxed);
+        }
+        taken
     }
 }
 
@@ -54,5 +99,54 @@ mod tests {
         budget.give(1);
         assert!(budget.take(1));
         assert_eq!(budget.used(), 100);
+    }
+
+    #[test]
+    fn the_limit_sinks_as_bytes_come_free() {
+        let budget = Budget::new(100);
+        assert!(budget.take(70));
+        budget.resize(50);
+        assert_eq!(
+            (budget.capacity(), budget.excess()),
+            (50, 20),
+            "what was unused is gone"
+        );
+        assert!(!budget.take(1) && !budget.withdraw(1));
+        budget.give(15);
+        assert!(budget.withdraw(10));
+        assert_eq!(budget.excess(), 10);
+        assert!(budget.take(5) && !budget.take(1));
+        budget.give(30);
+        assert!(budget.withdraw(100), "no more than the excess is withdrawn");
+        assert!(budget.excess() == 0 && budget.take(20) && !budget.take(1));
+        budget.resize(60);
+        assert!(budget.take(10) && !budget.take(1));
+        budget.resize(40);
+        budget.resize(80);
+        assert!(budget.excess() == 0 && budget.take(20) && !budget.take(1));
+    }
+
+    #[test]
+    fn shrinking_and_taking_at_once_never_exceeds_the_limit() {
+        let budget = Budget::new(1000);
+        std::thread::scope(|threads| {
+            for _ in 0..2 {
+                threads.spawn(|| {
+                    for _ in 0..50_000 {
+                        if budget.take(7) {
+                            assert!(budget.used() <= 1000);
+                            budget.give(7);
+                        }
+                    }
+                });
+            }
+            for round in 0..5_000 {
+                budget.resize(if round % 2 == 0 { 10 } else { 1000 });
+                budget.withdraw(usize::MAX);
+            }
+        });
+        budget.resize(10);
+        assert_eq!((budget.used(), budget.excess()), (0, 0));
+        assert!(budget.take(10) && !budget.take(1));
     }
 }

@@ -253,6 +253,81 @@ impl<'t> Guard<'t> {
     }
 }
 
+impl Guard<'_> {
+    /// Takes over the items of another chain, which is empty afterwards. Ghosts are forgotten. False, and nothing has changed,
+    /// if there's no memory for the overflow bucket that it needs.
+    pub(super) fn absorb(&self, other: &Guard<'_>, scratch: &mut Scratch) -> bool {
+        let Scratch { slots, spare } = scratch;
+        slots.clear();
+        spare.clear();
+        slots.extend(
+            self.places()
+                .chain(other.places())
+                .map(|place| place.slot())
+                .filter(|slot| slot.is_live()),
+        );
+        for guard in [self, other] {
+            let mut number = guard.word.get().next();
+            while number != 0 {
+                spare.push(number);
+                number = self.table.spill(number).next();
+            }
+        }
+        // Two chains together may need one overflow bucket more than they have: the other's head is lost.
+        if slots.len() > SLOTS * (1 + spare.len()) {
+            match self.table.take_overflow() {
+                Some(number) => spare.push(number),
+                None => return false,
+            }
+        }
+        for guard in [self, other] {
+            guard.chain().for_each(Bucket::clear);
+        }
+        let mut fill = Fill::new(self.head);
+        for &slot in slots.iter() {
+            fill.push(slot, || {
+                let number = spare
+                    .pop()
+                    .expect("both chains' overflow buckets and one more have room for their items");
+                (number, self.table.spill(number))
+            });
+        }
+        for (guard, next) in [(self, fill.first), (other, 0)] {
+            let mut word = guard.word.get();
+            word.set_next(next);
+            guard.word.set(word);
+        }
+        spare
+            .drain(..)
+            .for_each(|number| self.table.give_overflow(number));
+        true
+    }
+
+    /// Exchanges overflow buckets numbered from `bound` on for lower ones, as long as there are some.
+    pub(super) fn lower(&self, bound: u32) {
+        let mut word = self.word.get();
+        let (mut before, mut number) = (None::<&Bucket>, word.next());
+        while number != 0 {
+            let bucket = self.table.spill(number);
+            let lower = (number >= bound)
+                .then(|| self.table.take_overflow_below(bound))
+                .flatten();
+            let stays = lower.map_or(bucket, |lower| self.table.spill(lower));
+            let next = bucket.next();
+            if let Some(lower) = lower {
+                stays.copy(bucket);
+                match before {
+                    Some(before) => before.set_next(lower),
+                    None => word.set_next(lower),
+                }
+                self.table.give_overflow(number);
+            }
+            (before, number) = (Some(stays), next);
+        }
+        self.word.set(word);
+    }
+}
+
 /// A chain that is being filled.
 struct Fill<'t> {
     bucket: &'t Bucket,

@@ -3,62 +3,72 @@
 //! Times to live fall into classes, two to an octave in a large store, coarser in a small one, so that open segments never
 //! take more than a small part of the memory.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use crate::{Expiry, Now};
 
 /// Half octaves of the longest time to live that has a class of its own (about 97 days).
 const HALF_OCTAVES: u32 = 46;
 
+/// How many classes there may be. A store that divides coarsely leaves most of them out.
+pub(super) const COUNT: usize = 1 + HALF_OCTAVES as usize;
+
 /// How times to live are divided.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Classes {
-    /// Half octaves a class; zero if there's one class for everything.
-    width: u32,
+    /// Half octaves that share a class; zero if there's one class for everything.
+    width: AtomicU32,
 }
 
 impl Classes {
     /// As fine as a store of so many segments affords.
     pub(super) fn for_segments(segments: usize) -> Self {
-        let affordable = (segments / 16) as u32;
-        let width = [1, 2, 4, 8]
-            .into_iter()
-            .find(|&width| HALF_OCTAVES.div_ceil(width) < affordable);
         Classes {
-            width: width.unwrap_or(0),
+            width: AtomicU32::new(width(segments)),
         }
     }
 
-    /// How many there are.
-    pub(super) fn count(self) -> usize {
-        match self.width {
-            0 => 1,
-            width => 1 + HALF_OCTAVES.div_ceil(width) as usize,
-        }
+    /// Divides as finely as another number of segments affords. Segments keep the class that they have.
+    pub(super) fn resize(&self, segments: usize) {
+        self.width.store(width(segments), Relaxed);
     }
 
     /// The class of an item. Zero is for those that never expire.
     #[inline]
-    pub(super) fn of(self, expiry: Expiry, now: Now) -> u8 {
+    pub(super) fn of(&self, expiry: Expiry, now: Now) -> u8 {
+        let width = self.width.load(Relaxed);
         match expiry {
-            Expiry::At(second) if self.width != 0 => {
+            Expiry::At(second) if width != 0 => {
                 let ttl = second.saturating_sub(now.0).max(1);
                 let octave = ttl.ilog2();
                 let half = if octave == 0 { 0 } else { ttl >> (octave - 1) & 1 };
-                1 + ((2 * octave + half).min(HALF_OCTAVES - 1) / self.width) as u8
+                let half = (2 * octave + half).min(HALF_OCTAVES - 1);
+                // The widths are powers of two, so classes of one width are among those of a smaller one.
+                1 + (half & !(width - 1)) as u8
             }
             _ => 0,
         }
     }
+}
 
-    /// The least time to live of a class; `None` for the one of items that never expire.
-    pub(super) fn ttl_min(self, class: u8) -> Option<u32> {
-        let step = u32::from(class).checked_sub(1)? * self.width;
-        let octave = step / 2;
-        Some(if step.is_multiple_of(2) {
-            1 << octave
-        } else {
-            (1 << octave) + (1 << octave >> 1)
-        })
-    }
+/// The half octaves a class that so many segments afford.
+fn width(segments: usize) -> u32 {
+    let affordable = (segments / 16) as u32;
+    let width = [1u32, 2, 4, 8]
+        .into_iter()
+        .find(|&width| HALF_OCTAVES.div_ceil(width) < affordable);
+    width.unwrap_or(0)
+}
+
+/// The least time to live of a class; `None` for the one of items that never expire.
+pub(super) fn ttl_min(class: u8) -> Option<u32> {
+    let half = u32::from(class).checked_sub(1)?;
+    let octave = half / 2;
+    Some(if half.is_multiple_of(2) {
+        1 << octave
+    } else {
+        (1 << octave) + (1 << octave >> 1)
+    })
 }
 
 /// A sequence of segments: one class, either large or small items, either new or proven ones.
@@ -102,17 +112,19 @@ mod tests {
 
     #[test]
     fn classes_are_ordered_and_bounded() {
-        for segments in [4, 64, 100, 200, 400, 1000, 100_000] {
-            let classes = Classes::for_segments(segments);
-            assert!(classes.count() == 1 || classes.count() * 16 <= segments);
-            assert!(classes.count() * QUEUES_A_CLASS <= 256);
-            let mut last = 0;
+        const { assert!(COUNT * QUEUES_A_CLASS <= 256) };
+        let classes = Classes::for_segments(0);
+        for segments in [4, 64, 100, 200, 400, 1000, 100_000, 100, 4] {
+            classes.resize(segments);
+            let mut used = vec![0];
             for ttl in (1..5000).chain([86_400, 2_592_000, u32::MAX]) {
                 let class = classes.of(Expiry::At(ttl), Now(0));
-                assert!(class >= last && usize::from(class) < classes.count());
-                assert!(class == 0 || classes.ttl_min(class).is_some_and(|least| least <= ttl));
-                last = class;
+                assert!(used.last().is_some_and(|&last| class >= last) && usize::from(class) < COUNT);
+                assert!(class == 0 || ttl_min(class).is_some_and(|least| least <= ttl));
+                used.push(class);
             }
+            used.dedup();
+            assert!(used.len() == 1 || used.len() * 16 <= segments);
             assert_eq!(classes.of(Expiry::Never, Now(7)), 0);
         }
     }

@@ -22,6 +22,10 @@ use super::map::{PAGE, Region, pages};
 pub(super) const BLOCK_OVERHEAD: usize = 96;
 
 const SHIFT_MIN: u32 = PAGE.trailing_zeros();
+/// Values that are being received may take this part of the capacity.
+const UPLOAD_SHARE: usize = 4;
+/// Freed extents that keep their pages may take this part of the capacity.
+const CACHED_SHARE: usize = 32;
 
 /// All extents of a store.
 #[derive(Debug)]
@@ -29,10 +33,10 @@ pub(super) struct Heap {
     budget: Arc<Budget>,
     lanes: Vec<Lane>,
     cached: AtomicUsize,
-    cached_max: usize,
     used: AtomicUsize,
     uploads: AtomicUsize,
-    uploads_max: usize,
+    /// What the capacity may ever become.
+    ceiling: usize,
 }
 
 /// All slots of one power of two.
@@ -73,20 +77,20 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Heap {
-    pub(super) fn new(budget: Arc<Budget>, length_max: u64, uploads_max: usize) -> Arc<Heap> {
+    /// For values of up to `length_max` bytes, in a store that may get `ceiling` bytes.
+    pub(super) fn new(budget: Arc<Budget>, length_max: u64, ceiling: usize) -> Arc<Heap> {
         let shift_max = (length_max.max(PAGE as u64)).next_power_of_two().trailing_zeros();
         let lane = |_| Lane {
             region: OnceLock::new(),
             slots: Mutex::default(),
         };
         Arc::new(Heap {
-            cached_max: budget.capacity() / 32,
             budget,
             lanes: (SHIFT_MIN..=shift_max).map(lane).collect(),
             cached: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
             uploads: AtomicUsize::new(0),
-            uploads_max,
+            ceiling,
         })
     }
 
@@ -112,7 +116,10 @@ impl Heap {
         let region = match lane.region.get() {
             Some(region) => region,
             None => {
-                let fresh = Region::reserve(self.budget.capacity().checked_mul(2)?.max(1 << shift)).ok()?;
+                // Slots are at least half full, so twice the capacity is enough.
+                let reserve = |capacity: usize| Region::reserve(capacity.saturating_mul(2).max(1 << shift));
+                let fresh = reserve(self.ceiling).or_else(|_| reserve(self.budget.capacity()));
+                let fresh = fresh.ok()?;
                 lane.region.get_or_init(|| fresh)
             }
         };
@@ -196,7 +203,8 @@ impl Heap {
 
     /// Whether a value of so many bytes may be received now; if so it's noted. One is always let through.
     pub(super) fn begin_upload(&self, bytes: usize) -> bool {
-        let more = |held: usize| (held == 0 || held + bytes <= self.uploads_max).then_some(held + bytes);
+        let uploads_max = self.budget.capacity() / UPLOAD_SHARE;
+        let more = |held: usize| (held == 0 || held + bytes <= uploads_max).then_some(held + bytes);
         self.uploads.fetch_update(Relaxed, Relaxed, more).is_ok()
     }
 
@@ -248,9 +256,8 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let lane = &self.heap.lanes[(self.shift - SHIFT_MIN) as usize];
-        let keep = |cached: usize| {
-            (cached + self.resident <= self.heap.cached_max).then_some(cached + self.resident)
-        };
+        let cached_max = self.heap.budget.capacity() / CACHED_SHARE;
+        let keep = |cached: usize| (cached + self.resident <= cached_max).then_some(cached + self.resident);
         if self.heap.cached.fetch_update(Relaxed, Relaxed, keep).is_ok() {
             lane.slots.lock().cached.push((self.slot, self.resident));
             return;
@@ -270,7 +277,7 @@ mod tests {
     use super::*;
 
     fn heap(capacity: usize) -> Arc<Heap> {
-        Heap::new(Arc::new(Budget::new(capacity)), 1 << 20, capacity / 4)
+        Heap::new(Arc::new(Budget::new(capacity)), 1 << 20, capacity)
     }
 
     #[test]

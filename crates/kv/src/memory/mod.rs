@@ -7,7 +7,8 @@
 //! ```
 //! The lock order is: sweeper → bucket → open segment → lists. Room is made only while no bucket is locked.
 //!
-//! **Invariant:** index, segments and large values together never take more than the capacity.
+//! **Invariant:** index, segments and large values together never take more than the capacity, nor while the store shrinks
+//! more than they took before.
 //! **Invariant:** an item is touched only under the lock of its bucket; values in segments are copied there, never kept.
 
 mod bucket;
@@ -19,8 +20,11 @@ mod extent;
 mod item;
 mod limits;
 mod map;
+mod merge;
+mod numbers;
 mod place;
 mod pool;
+mod resize;
 mod room;
 mod scan;
 mod segment;
@@ -31,6 +35,7 @@ mod table;
 mod tests;
 mod write;
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -38,9 +43,11 @@ use parking_lot::Mutex;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 
 use crate::entry::Stored;
+use crate::machine::memory_allowed;
+use crate::observer::Observers;
 use crate::{
-    Answer, Cursor, Decision, Engine, Entry, Error, Expiry, Extent, Key, Marks, Now, Pinned, Statistics,
-    StoreError,
+    Answer, Cursor, Decision, Engine, Entry, Error, Expiry, Extent, Key, Marks, Now, Observation, Observer,
+    Pinned, Statistics, StoreError,
 };
 use budget::Budget;
 use chain::{Guard, Place};
@@ -76,6 +83,7 @@ pub struct Memory {
     /// Held by whoever makes room.
     sweeper: Mutex<Sweeper>,
     counters: Counters,
+    observers: Arc<Observers>,
     version: Version,
 }
 
@@ -101,28 +109,36 @@ enum Gone {
 impl Memory {
     /// A store of so many bytes.
     pub(crate) fn new(capacity: usize, item_size_max: u64, evict: bool) -> Result<Memory, Error> {
-        let refused = |source| Error::Memory {
-            bytes: capacity as u64,
-            source,
-        };
-        let limits = Limits::new(capacity, item_size_max, evict);
+        let machine = usize::try_from(memory_allowed()).unwrap_or(usize::MAX);
+        let limits = Limits::new(capacity, machine, item_size_max, evict);
+        // Where address space is rationed, a store that can't grow is better than none.
+        let fixed = Limits::new(capacity, capacity, item_size_max, evict);
+        Memory::within(capacity, limits)
+            .or_else(|_| Memory::within(capacity, fixed))
+            .map_err(|source| Error::Memory {
+                bytes: capacity as u64,
+                source,
+            })
+    }
+
+    fn within(capacity: usize, limits: Limits) -> io::Result<Memory> {
         let budget = Arc::new(Budget::new(capacity));
-        let classes = Classes::for_segments(limits.segments);
-        let pool = Pool::new(&limits, classes, budget.clone()).map_err(refused)?;
-        let table = Table::new(pool.segments.region().base(), budget.clone()).map_err(refused)?;
-        let sweeper = Sweeper::new(&pool).ok_or_else(|| refused(std::io::ErrorKind::OutOfMemory.into()))?;
+        let pool = Pool::new(&limits, budget.clone())?;
+        let table = Table::new(pool.segments.region().base(), budget.clone(), limits.ceiling)?;
+        let sweeper = Sweeper::new(&pool).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Memory {
             table,
             pool,
-            heap: Heap::new(budget.clone(), item_size_max, limits.uploads_max),
+            heap: Heap::new(budget.clone(), limits.item_size_max, limits.ceiling),
             budget,
             secrets: secrets(),
-            classes,
+            classes: Classes::for_segments(capacity >> limits.segment_shift),
             limits,
             watermark: AtomicU64::new(0),
             flush_at: AtomicU32::new(u32::MAX),
             sweeper: Mutex::new(sweeper),
             counters: Counters::new(),
+            observers: Arc::default(),
             version: Version::default(),
         })
     }
@@ -149,7 +165,7 @@ impl Memory {
 
     /// Carries out a flush whose second has come.
     #[inline]
-    fn observe(&self, now: Now) {
+    fn pass_time(&self, now: Now) {
         if now.0 >= self.flush_at.load(Ordering::Relaxed) {
             self.flush_due(now);
         }
@@ -297,7 +313,7 @@ impl Memory {
         access: bool,
         f: impl FnOnce(Option<&Entry<'_>>) -> R,
     ) -> Answer<R> {
-        self.observe(now);
+        self.pass_time(now);
         let guard = self.table.lock(key.hash);
         match self.find(&guard, key, now) {
             (Some(found), _) => {
@@ -388,7 +404,7 @@ impl Engine for Memory {
     }
 
     fn flush(&self, at: Option<u32>, now: Now) {
-        self.observe(now);
+        self.pass_time(now);
         match at {
             Some(second) if second > now.0 => self.flush_at.store(second, Ordering::Relaxed),
             _ => {
@@ -403,7 +419,16 @@ impl Engine for Memory {
     }
 
     fn tick(&self, now: Now, budget: usize) -> bool {
-        self.housekeep(now, budget)
+        let shrinking = self.shrink(now, budget);
+        self.housekeep(now, budget) || shrinking
+    }
+
+    fn resize(&self, capacity: u64) -> Result<(), StoreError> {
+        self.change_capacity(capacity)
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) -> Observation {
+        self.observers.add(observer)
     }
 
     fn statistics(&self) -> Statistics {

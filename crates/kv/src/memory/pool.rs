@@ -5,12 +5,12 @@
 //! **Invariant:** open, sealed and free segments are counted in the budget, unused ones aren't.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
 use super::budget::Budget;
-use super::class::{Classes, QUEUES_A_CLASS, Queue};
+use super::class::{self, QUEUES_A_CLASS, Queue};
 use super::counters::thread_number;
 use super::limits::Limits;
 use super::map::{HUGE_PAGES_FROM, PAGE};
@@ -25,7 +25,7 @@ const SEGMENTS_FOR_LANES: usize = 2048;
 pub(super) struct Pool {
     pub(super) segments: Segments,
     budget: Arc<Budget>,
-    blocks_max: usize,
+    blocks_max: AtomicUsize,
     lanes: usize,
     opens: Vec<Open>,
     lists: Mutex<Lists>,
@@ -116,10 +116,10 @@ pub(super) struct Head {
 }
 
 impl Pool {
-    pub(super) fn new(limits: &Limits, classes: Classes, budget: Arc<Budget>) -> std::io::Result<Pool> {
-        let queues = classes.count() * QUEUES_A_CLASS;
+    pub(super) fn new(limits: &Limits, budget: Arc<Budget>) -> std::io::Result<Pool> {
+        let queues = class::COUNT * QUEUES_A_CLASS;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let lanes = if limits.segments >= SEGMENTS_FOR_LANES {
+        let lanes = if budget.capacity() >> limits.segment_shift >= SEGMENTS_FOR_LANES {
             cores.next_power_of_two().min(LANES_MAX)
         } else {
             1
@@ -127,8 +127,8 @@ impl Pool {
         let first_large = limits.segments as u32 + 1;
         Ok(Pool {
             segments: Segments::new(limits.segments + limits.large_segments, limits.segment_shift)?,
+            blocks_max: AtomicUsize::new(limits.blocks_max(budget.capacity())),
             budget,
-            blocks_max: limits.blocks_max,
             lanes,
             opens: (0..queues * (lanes + 1)).map(|_| Open::default()).collect(),
             lists: Mutex::new(Lists {
@@ -149,6 +149,11 @@ impl Pool {
                 stamp: 0,
             }),
         })
+    }
+
+    /// Adapts to another capacity.
+    pub(super) fn resize(&self, blocks_max: usize) {
+        self.blocks_max.store(blocks_max, Relaxed);
     }
 
     /// Where the calling thread writes items of a queue.
@@ -190,7 +195,9 @@ impl Pool {
         if *open == 0 {
             return None;
         }
-        let fresh = self.segments.allocate(*open, burden, self.blocks_max);
+        let fresh = self
+            .segments
+            .allocate(*open, burden, self.blocks_max.load(Relaxed));
         if fresh.is_none() {
             self.seal(std::mem::take(&mut *open));
         }

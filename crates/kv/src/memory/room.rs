@@ -17,7 +17,7 @@ use crate::{Now, StoreError};
 
 /// Items that two buckets have on average before the table grows. More would save little memory, since overflow buckets make
 /// up for the saved ones, and fewer would cost a byte an item.
-const ITEMS_IN_TWO_BUCKETS: u64 = 11;
+pub(super) const ITEMS_IN_TWO_BUCKETS: u64 = 11;
 /// After so many inserts on a stripe somebody looks whether the table should grow.
 const INSERTS_A_LOOK: u64 = 32;
 /// New items may take one part in so many of the segments before proven ones have to go.
@@ -44,6 +44,8 @@ pub(super) struct Sweeper {
     cursor: u32,
     /// Segments that the round of housekeeping under way has still to look at.
     unseen: u32,
+    /// The chain from which on overflow buckets are gathered next.
+    pub(super) chain: u64,
 }
 
 impl Sweeper {
@@ -53,6 +55,7 @@ impl Sweeper {
             spares: [Some(pool.take(false)?), Some(pool.take(true)?)],
             cursor: 0,
             unseen: 0,
+            chain: 0,
         })
     }
 
@@ -117,7 +120,7 @@ impl Memory {
     }
 
     /// Sweeps until something came free.
-    fn sweep_some(&self, sweeper: &mut Sweeper, now: Now) -> Result<(), StoreError> {
+    pub(super) fn sweep_some(&self, sweeper: &mut Sweeper, now: Now) -> Result<(), StoreError> {
         let held = || {
             self.budget
                 .used()
@@ -214,11 +217,16 @@ impl Memory {
         }
     }
 
+    /// How many items there are.
+    pub(super) fn items(&self) -> u64 {
+        // The sum may be a little below zero while other threads count.
+        (self.counters.sum(|stripe| &stripe.items) as i64).max(0) as u64
+    }
+
     #[cold]
     fn grow_due(&self, now: Now) {
         const _: () = assert!(ITEMS_IN_TWO_BUCKETS < 2 * SLOTS as u64);
-        // The sum may be a little below zero while other threads count.
-        let items = (self.counters.sum(|stripe| &stripe.items) as i64).max(0) as u64;
+        let items = self.items();
         while items * 2 > self.table.count() * ITEMS_IN_TWO_BUCKETS {
             match self.table.split(|key| self.hash(key)) {
                 Split::Done => {}
@@ -230,7 +238,7 @@ impl Memory {
 
     /// Drops segments whose items are all over. Looks at `budget` segments at most; true while its round has segments left.
     pub(super) fn housekeep(&self, now: Now, budget: usize) -> bool {
-        self.observe(now);
+        self.pass_time(now);
         // Whoever makes room right now does the same work, so there is nothing to wait for.
         let Some(mut sweeper) = self.sweeper.try_lock() else {
             return false;

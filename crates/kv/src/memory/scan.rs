@@ -1,11 +1,34 @@
 //! Looking at everything: bounded walks over the index, and figures.
 
-use super::Memory;
+use super::{Memory, class};
 use crate::{ClassStatistics, Cursor, Entry, Now, Statistics};
+
+/// Bits of a cursor that tell the bucket; those above count merges.
+const INDEX_BITS: u32 = 40;
+const MERGES_MASK: u64 = u64::MAX >> INDEX_BITS;
+
+/// What a cursor says: the next bucket, and how often buckets had been merged when it was made.
+struct Step {
+    index: u64,
+    merges: u64,
+}
+
+impl Step {
+    fn of(cursor: Cursor) -> Step {
+        Step {
+            index: cursor.0 & !(MERGES_MASK << INDEX_BITS),
+            merges: cursor.0 >> INDEX_BITS,
+        }
+    }
+
+    fn cursor(self) -> Cursor {
+        Cursor(self.merges << INDEX_BITS | self.index)
+    }
+}
 
 impl Memory {
     /// Visits the items of some buckets. New buckets are made at the end and get their items from lower ones, so walking
-    /// upwards misses nothing.
+    /// upwards misses nothing. When buckets were merged meanwhile, items may have moved the other way; then it begins anew.
     pub(super) fn visit(
         &self,
         from: Cursor,
@@ -13,11 +36,16 @@ impl Memory {
         now: Now,
         mut f: impl FnMut(&Entry<'_>),
     ) -> Option<Cursor> {
-        self.observe(now);
-        let end = from.0.saturating_add(steps.max(1) as u64);
-        for index in from.0..end {
+        self.pass_time(now);
+        let merges = self.table.merges();
+        let begin = match Step::of(from) {
+            Step { merges: then, .. } if then != merges & MERGES_MASK => 0,
+            Step { index, .. } => index,
+        };
+        let end = begin.saturating_add(steps.max(1) as u64);
+        for index in begin..end {
             if index >= self.table.count() {
-                return None;
+                break;
             }
             let guard = self.table.lock_index(index);
             for location in guard.places().filter_map(|place| place.slot().location()) {
@@ -27,7 +55,14 @@ impl Memory {
                 }
             }
         }
-        (end < self.table.count()).then_some(Cursor(end))
+        let step = |index| Step {
+            index,
+            merges: merges & MERGES_MASK,
+        };
+        if end < self.table.count() {
+            return Some(step(end).cursor());
+        }
+        (self.table.merges() != merges).then(|| step(0).cursor())
     }
 
     /// All figures. Costs a look at every segment's header.
@@ -67,7 +102,7 @@ impl Memory {
     }
 
     fn class_figures(&self) -> Vec<ClassStatistics> {
-        let mut classes = vec![ClassStatistics::default(); self.classes.count()];
+        let mut classes = vec![ClassStatistics::default(); class::COUNT];
         let known = self.pool.known();
         for index in 0..known.count() {
             let header = self.pool.segments.header(known.number(index));
@@ -79,7 +114,7 @@ impl Memory {
             }
         }
         for (class, number) in classes.iter_mut().zip(0..) {
-            class.ttl_min = self.classes.ttl_min(number);
+            class.ttl_min = class::ttl_min(number);
         }
         classes.retain(|class| class.segments > 0);
         classes

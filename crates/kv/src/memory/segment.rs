@@ -18,7 +18,7 @@ use super::slot::Location;
 
 /// What is known of a segment beside its bytes.
 #[repr(align(64))]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Segment {
     /// Live items, and their bytes: `items << 32 | bytes`.
     live: AtomicU64,
@@ -44,9 +44,10 @@ pub(super) struct Segment {
 #[derive(Debug)]
 pub(super) struct Segments {
     region: Region,
-    headers: Vec<Segment>,
+    /// A [`Segment`] for each. Reserved like the segments themselves: numbers that are never used cost nothing.
+    headers: Region,
     /// Versions of items count from here. Apart from the headers: every lookup needs it.
-    bases: Vec<AtomicU64>,
+    bases: Region,
     shift: u32,
 }
 
@@ -80,8 +81,8 @@ impl Segments {
     pub(super) fn new(count: usize, shift: u32) -> std::io::Result<Segments> {
         Ok(Segments {
             region: Region::reserve((count + 1) << shift)?,
-            headers: (0..=count).map(|_| Segment::default()).collect(),
-            bases: (0..=count).map(|_| AtomicU64::new(0)).collect(),
+            headers: Region::reserve((count + 1) * size_of::<Segment>())?,
+            bases: Region::reserve((count + 1) * size_of::<AtomicU64>())?,
             shift,
         })
     }
@@ -102,12 +103,22 @@ impl Segments {
 
     #[inline]
     pub(super) fn header(&self, number: u32) -> &Segment {
-        &self.headers[number as usize]
+        let at = self.headers.at(number as usize * size_of::<Segment>());
+        // SAFETY: numbers come from the pool or from locations of items, which are below the count that the region was
+        // reserved for; a header is made of atomics, for which the zeros of fresh pages are valid.
+        unsafe { at.cast::<Segment>().as_ref() }
+    }
+
+    #[inline]
+    fn base_of(&self, number: u32) -> &AtomicU64 {
+        let at = self.bases.at(number as usize * size_of::<AtomicU64>());
+        // SAFETY: as for headers.
+        unsafe { at.cast::<AtomicU64>().as_ref() }
     }
 
     #[inline]
     pub(super) fn base(&self, location: Location) -> u64 {
-        self.bases[self.number(location) as usize].load(Ordering::Relaxed)
+        self.base_of(self.number(location)).load(Ordering::Relaxed)
     }
 
     /// Makes a segment ready for items of a queue.
@@ -120,13 +131,13 @@ impl Segments {
         segment.limit.store(limit as u32, Ordering::Relaxed);
         segment.expire_max.store(0, Ordering::Relaxed);
         segment.queue.store(u32::from(queue.0), Ordering::Relaxed);
-        self.bases[number as usize].store(base, Ordering::Relaxed);
+        self.base_of(number).store(base, Ordering::Relaxed);
     }
 
     /// Takes space in an open segment, whose lock the caller holds; `None` if the item doesn't fit.
     pub(super) fn allocate(&self, number: u32, burden: &Burden, blocks_max: usize) -> Option<Fresh<'_>> {
         let segment = self.header(number);
-        let base = self.bases[number as usize].load(Ordering::Relaxed);
+        let base = self.base_of(number).load(Ordering::Relaxed);
         let written = segment.written.load(Ordering::Relaxed);
         let end = written + burden.stride as u32;
         let full = end > segment.limit.load(Ordering::Relaxed)

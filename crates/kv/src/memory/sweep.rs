@@ -94,6 +94,8 @@ impl Memory {
             if !item.shape().has(FETCHED) {
                 count(&stripe.evicted_unfetched);
             }
+            self.observers
+                .evicted(|| self.entry(location, guard.item(location)));
             (true, self.remove(&guard, found, true))
         };
         drop(guard);

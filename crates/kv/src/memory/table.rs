@@ -8,8 +8,8 @@
 //! Splitting moves items of `parent` to the bucket at `count`; only these two are touched, so nobody ever waits for a
 //! rehash. Whoever locks a bucket checks afterwards that the key still belongs there.
 //!
-//! **Invariant:** `count` grows only while the parent's lock is held, so a lock holder who finds the index right may rely on
-//! it until unlocking.
+//! **Invariant:** `count` changes only while the locks of the parent and of a child that others know are held, so a lock holder
+//! who finds the index right may rely on it until unlocking.
 //! **Invariant:** every page that buckets were ever made on is counted in the budget.
 
 #![allow(unsafe_code)]
@@ -25,10 +25,12 @@ use super::bucket::Bucket;
 use super::budget::Budget;
 use super::chain::Guard;
 use super::map::{HUGE, HUGE_PAGES_FROM, PAGE, Region};
+use super::numbers::{A_PAGE, Numbers};
 use super::slot::Slot;
 
-const BUCKET: usize = size_of::<Bucket>();
-const BUCKETS_A_PAGE: u64 = (PAGE / BUCKET) as u64;
+pub(super) const BUCKET: usize = size_of::<Bucket>();
+pub(super) const BUCKETS_A_PAGE: u64 = (PAGE / BUCKET) as u64;
+const _: () = assert!(BUCKETS_A_PAGE == A_PAGE as u64);
 
 /// Lines of an item that are fetched ahead: header, key and the beginning of the value. The hardware sees a sequence then.
 const PREFETCHED_LINES: usize = 4;
@@ -38,21 +40,16 @@ const PREFETCHED_LINES: usize = 4;
 pub(super) struct Table {
     /// Where items lie; the base that locations count from.
     pub(super) items: NonNull<u8>,
-    main: Region,
-    count: AtomicU64,
-    spill: Region,
-    budget: Arc<Budget>,
-    committed: AtomicUsize,
-    overflow: Mutex<Overflow>,
-    splitting: Mutex<Scratch>,
-}
-
-/// Overflow buckets that nobody uses. Number zero is never given out: it means "none".
-#[derive(Debug)]
-struct Overflow {
-    free: Vec<u32>,
-    next: u32,
-    limit: u32,
+    pub(super) main: Region,
+    pub(super) count: AtomicU64,
+    pub(super) spill: Region,
+    pub(super) budget: Arc<Budget>,
+    pub(super) committed: AtomicUsize,
+    /// Overflow buckets that nobody uses. Number zero means "none".
+    pub(super) overflow: Mutex<Numbers>,
+    pub(super) splitting: Mutex<Scratch>,
+    /// How often buckets were merged.
+    pub(super) merges: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -79,16 +76,16 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 #[inline]
-fn index_of(hash: u64, count: u64) -> u64 {
+pub(super) fn index_of(hash: u64, count: u64) -> u64 {
     let mask = u64::MAX >> (count - 1).leading_zeros().min(63);
     let index = hash & mask;
     if index < count { index } else { index & (mask >> 1) }
 }
 
 impl Table {
-    /// A table of one page of buckets, over items at `items`.
-    pub(super) fn new(items: NonNull<u8>, budget: Arc<Budget>) -> io::Result<Table> {
-        let reach = budget.capacity().min(u32::MAX as usize * BUCKET);
+    /// A table of one page of buckets, over items at `items`, in a store that has `ceiling` bytes at most.
+    pub(super) fn new(items: NonNull<u8>, budget: Arc<Budget>, ceiling: usize) -> io::Result<Table> {
+        let reach = ceiling.min(u32::MAX as usize * BUCKET);
         let (main, spill) = (Region::reserve(reach)?, Region::reserve(reach)?);
         if !budget.take(PAGE) {
             return Err(io::ErrorKind::OutOfMemory.into());
@@ -100,12 +97,9 @@ impl Table {
             spill,
             budget,
             committed: AtomicUsize::new(PAGE),
-            overflow: Mutex::new(Overflow {
-                free: Vec::new(),
-                next: 1,
-                limit: 0,
-            }),
+            overflow: Mutex::default(),
             splitting: Mutex::default(),
+            merges: AtomicU64::new(0),
         })
     }
 
@@ -120,7 +114,7 @@ impl Table {
     }
 
     #[inline]
-    fn main(&self, index: u64) -> &Bucket {
+    pub(super) fn main(&self, index: u64) -> &Bucket {
         // SAFETY: callers pass indexes below `count` (or the one being made), which lie in the region; a bucket is made of
         // atomics for which every content, zeros of fresh pages included, is valid.
         unsafe { self.main.at(index as usize * BUCKET).cast::<Bucket>().as_ref() }
@@ -220,27 +214,24 @@ impl Table {
     /// An overflow bucket, empty and without a next; `None` if the budget has no page left.
     pub(super) fn take_overflow(&self) -> Option<u32> {
         let mut overflow = self.overflow.lock();
-        if let Some(number) = overflow.free.pop() {
+        if let Some(number) = overflow.take() {
             return Some(number);
         }
-        if overflow.next >= overflow.limit {
-            let limit = overflow.limit.checked_add(BUCKETS_A_PAGE as u32)?;
-            if limit as usize * BUCKET > self.spill.length() || !self.commit() {
-                return None;
-            }
-            overflow.limit = limit;
+        if (overflow.pages() as usize + 1) * PAGE > self.spill.length() || !self.commit() {
+            return None;
         }
-        overflow.next += 1;
-        Some(overflow.next - 1)
+        overflow.grow();
+        overflow.take()
     }
 
     pub(super) fn give_overflow(&self, number: u32) {
         let bucket = self.spill(number);
         bucket.clear();
         bucket.set_next(0);
-        self.overflow.lock().free.push(number);
+        self.overflow.lock().give(number);
     }
 }
+
 /// Starts loading a cache line. Any address will do: nothing is read.
 #[inline]
 pub(super) fn prefetch(address: *const u8) {

@@ -24,7 +24,7 @@ impl Memory {
             prepared: None,
         };
         loop {
-            self.observe(now);
+            self.pass_time(now);
             let guard = self.table.lock(key.hash);
             let (found, _) = self.find(&guard, key, now);
             let (decision, answer) = match found {

@@ -5,3 +5,5 @@ mod concurrency;
 mod expiry;
 mod limits;
 mod model;
+mod observers;
+mod resize;

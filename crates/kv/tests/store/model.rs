@@ -75,6 +75,7 @@ impl World {
                 86..90 => self.upload(&key),
                 90..97 => self.now.0 += self.random.below(2) as u32,
                 97 if self.random.below(12) == 0 => self.flush(),
+                97 if self.random.below(12) == 0 => self.resize(),
                 97 => {}
                 98 => assert!(!self.store.tick(self.now, 1 << 20)),
                 _ => self.scan(),
@@ -340,6 +341,19 @@ impl World {
             self.store.flush(Some(at), self.now);
             self.model.flush_at = Some(at);
         }
+    }
+
+    /// More room always, less only where items may vanish.
+    fn resize(&mut self) {
+        let capacity = self.store.statistics().capacity;
+        let wanted = match self.evicting && self.random.below(2) == 0 {
+            true => capacity - capacity / 4,
+            false => capacity + capacity / 8,
+        };
+        // Too small for the largest item is refused, and changes nothing.
+        let outcome = self.store.resize(wanted);
+        assert!(outcome.is_ok() || wanted < capacity, "{outcome:?}");
+        assert!(!self.store.tick(self.now, 1 << 20));
     }
 
     fn scan(&mut self) {
