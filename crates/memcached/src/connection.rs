@@ -24,12 +24,13 @@ use crate::operations::Turn;
 use crate::registry::{Connection, State};
 use crate::service::Service;
 use crate::session::{Reason, Then, Upload};
+use crate::watch::evictions::Evictions;
 use crate::watch::{Kinds, line};
 use crate::{binary, dump, text};
 
 /// What belongs to a connection for all its life.
 pub(crate) struct Context<'s> {
-    pub(crate) service: &'s Service,
+    pub(crate) service: &'s Arc<Service>,
     pub(crate) counters: &'s Counters,
     pub(crate) connection: &'s Connection,
 }
@@ -224,6 +225,7 @@ async fn watch(context: &Context<'_>, stream: &mut Stream, kinds: Kinds) -> Resu
             .await?;
         return Ok(Reason::Normal);
     };
+    let _observation = Evictions::observe(context.service, kinds);
     context.connection.set_state(State::Watch);
     stream.send(wire::memcached::text::OK).await?;
     stream.flush().await?;

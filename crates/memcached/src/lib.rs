@@ -17,8 +17,8 @@
 //! - The version is [`VERSION`]: memcached's number first, because clients look for features by it.
 //! - There are no slab classes: `stats items` and `stats slabs` report one class, number 1; commands that tune slabs
 //!   and LRUs are accepted where they cannot change what a client reads.
-//! - `watch evictions` is accepted and stays silent: the store tells how many items it evicts, not which.
-//! - `cache_memlimit` answers that the limit cannot be adjusted: a store's capacity is set when it is opened.
+//! - `cache_memlimit` refuses more than the machine has memory, and less than twice the largest item; what has to go
+//!   goes at once, page by page, where memcached waits for its rebalancer.
 //! - `extstore` and the proxy's commands are unknown.
 //! - What memcached keeps in `settings` but this server does not have is reported with the value that describes what
 //!   happens here.

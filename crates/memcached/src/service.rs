@@ -14,6 +14,7 @@ use crate::detail::Detail;
 use crate::registry::Registry;
 use crate::users::Users;
 use crate::watch::Hub;
+use crate::watch::evictions::Evictions;
 
 /// A memcached server over a store: give it streams.
 pub struct Service {
@@ -23,6 +24,7 @@ pub struct Service {
     pub(crate) loops: Loops,
     pub(crate) registry: Registry,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) evictions: Evictions,
     pub(crate) detail: Detail,
     /// The store's figures when `stats reset` was last asked for.
     pub(crate) earlier: Mutex<Statistics>,
@@ -45,6 +47,7 @@ impl Service {
             loops: Loops::new(config.loops),
             registry: Registry::default(),
             hub: Arc::new(Hub::new(config.watch_buffer_size)),
+            evictions: Evictions::default(),
             detail: Detail::default(),
             earlier: Mutex::default(),
             verbosity: AtomicU32::new(0),

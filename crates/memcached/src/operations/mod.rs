@@ -99,10 +99,25 @@ impl<'s> Turn<'s> {
 }
 
 /// The answer of a store that has its items at hand.
+///
+/// It is the only place of this crate that takes an [`Answer`] apart, and it cannot panic: the closures of `read`, `peek`
+/// and `update` borrow from their caller (the output, the request in the input), only they make an answer, and the future
+/// of an `Answer::Later` outlives every borrow. So there is no such future for these calls, whatever the engine; see
+/// [`Answer`], whose documentation lets the compiler prove it.
+///
+/// An engine that answers later will have calls which take what they need for good, and the service needs for them:
+///
+/// - **Replies in the order of the requests.** A request whose answer is not there opens an [`io::Replies`] entry in its
+///   place; later requests of the connection go on and their replies queue behind it. The reading commands then write
+///   into that reply instead of the turn's output, so their encoders take the buffer as an argument already.
+/// - **Writes in the order of the requests, too,** for one key at least: a `get` after a `set` on the same connection
+///   must see it. Either the engine promises it for calls of one thread, or the session waits.
+/// - **A bound on open replies a connection**, at which the turn ends as it does when its output is full.
+/// - **Owned turns:** `Turn` borrows the service and the counters; what runs later holds the service's `Arc` instead.
 #[inline]
 pub(crate) fn settled<R>(answer: Answer<R>) -> R {
     match answer {
         Answer::Ready(answer) => answer,
-        Answer::Later(_) => unreachable!("stores of this version answer at once"),
+        Answer::Later(_) => unreachable!("the closure that makes the answer borrows from the caller"),
     }
 }

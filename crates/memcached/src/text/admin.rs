@@ -42,11 +42,14 @@ impl Turn<'_> {
     }
 }
 
-pub(super) fn cache_memlimit(command: &CacheMemlimit, out: &mut Vec<u8>) {
+pub(super) fn cache_memlimit(turn: &Turn<'_>, command: &CacheMemlimit, out: &mut Vec<u8>) {
     let reply: &[u8] = match command.megabytes {
         ..8 => b"MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n",
         1_000_000_001.. => b"MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n",
-        _ => b"MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n",
+        megabytes => match turn.store().resize(u64::from(megabytes) << 20) {
+            Ok(()) => text::OK,
+            Err(_) => b"MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n",
+        },
     };
     say(out, command.noreply, reply);
 }

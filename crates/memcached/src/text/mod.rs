@@ -251,7 +251,7 @@ fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
         }
         Command::Version => text::version(out, &turn.service.config.version),
         Command::Stats(words) => stats::stats(turn, words.clone(), out),
-        Command::CacheMemlimit(command) => admin::cache_memlimit(command, out),
+        Command::CacheMemlimit(command) => admin::cache_memlimit(turn, command, out),
         // The rest has a place of its own in `Session::execute`.
         _ => {}
     }

@@ -46,6 +46,33 @@ pub(crate) fn deleted(out: &mut Vec<u8>, id: u64, key: &[u8], command: &str, len
     text(out, format_args!(" cmd={command} clsid=1 size={length}\n"));
 }
 
+/// The store let an item go to make room.
+pub(crate) fn evicted(out: &mut Vec<u8>, id: u64, key: &[u8], item: &Eviction) {
+    head(out, id, "eviction");
+    append_key(out, key);
+    let Eviction {
+        fetched,
+        seconds,
+        idle,
+        length,
+    } = item;
+    let fetched = if *fetched { "yes" } else { "no" };
+    text(
+        out,
+        format_args!(" fetch={fetched} ttl={seconds} la={idle} clsid=1 size={length}\n"),
+    );
+}
+
+/// What [`evicted`] tells.
+pub(crate) struct Eviction {
+    pub(crate) fetched: bool,
+    /// Its time to live; -1 is for ever.
+    pub(crate) seconds: i64,
+    /// Seconds since its last access.
+    pub(crate) idle: u32,
+    pub(crate) length: u64,
+}
+
 /// A connection began, or ended for `reason`.
 pub(crate) fn connection(out: &mut Vec<u8>, id: u64, peer: &Peer, reason: Option<&str>, connection: u32) {
     head(
@@ -145,6 +172,16 @@ mod tests {
         assert_eq!(
             line(|out| deleted(out, 9, b"foo", "md", 4)),
             "gid=9 type=deleted key=foo cmd=md clsid=1 size=4\n"
+        );
+        let eviction = Eviction {
+            fetched: true,
+            seconds: -1,
+            idle: 5,
+            length: 4,
+        };
+        assert_eq!(
+            line(|out| evicted(out, 10, b"foo", &eviction)),
+            "gid=10 type=eviction key=foo fetch=yes ttl=-1 la=5 clsid=1 size=4\n"
         );
         let peer = Peer {
             address: "127.0.0.1".into(),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! loops ── publish(kind, line) ──► Hub ──► Watcher (bounded buffer) ──► its connection's task
+//! kv::Store ── evicted(item) ───────┘
 //! ```
 //!
 //! **Invariant:** nobody waits for a watcher. A line which finds a watcher's buffer full is dropped for that watcher
@@ -9,6 +10,7 @@
 //!
 //! **Invariant:** without watchers publishing costs one relaxed load.
 
+pub(crate) mod evictions;
 pub(crate) mod line;
 
 use std::future::poll_fn;

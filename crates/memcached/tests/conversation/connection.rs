@@ -409,6 +409,72 @@ fn watchers_see_what_happens() {
 }
 
 #[test]
+fn watchers_of_evictions_learn_which_items_go() {
+    with_server(config(), "memory:?capacity=1MiB", async |server| {
+        let client = &mut server.connect();
+        let watcher = &mut server.connect();
+        assert_eq!(ask(watcher, "watch evictions\r\n").await, "OK");
+        let value = vec![b'v'; 1000];
+        for number in 0..2000 {
+            assert_eq!(
+                store(client, "set", &format!("k/{number}"), &value).await,
+                "STORED"
+            );
+        }
+        let evicted = stat(client, "stats\r\n", "evictions").await.parse::<usize>();
+        let evicted = evicted.expect("a number");
+        assert!(evicted > 900, "{evicted}");
+        let mut keys = std::collections::HashSet::new();
+        for _ in 0..evicted {
+            let line = watcher.line().await.expect("a line");
+            let rest = line.split_once(" type=eviction key=k%2F").expect("an eviction").1;
+            let (key, rest) = rest.split_once(' ').expect("more than a key");
+            assert!(
+                rest.starts_with("fetch=no ttl=-1 la=") && rest.ends_with(" clsid=1 size=1000"),
+                "{line}"
+            );
+            assert!(keys.insert(key.to_owned()), "{key} went twice");
+            assert_eq!(
+                ask(client, &format!("mg k/{key}\r\n")).await,
+                "EN",
+                "{key} isn't there"
+            );
+        }
+        assert_eq!(keys.len(), evicted);
+    });
+}
+
+#[test]
+fn the_memory_limit_can_be_changed() {
+    with_server(config(), "memory:?capacity=64MiB", async |server| {
+        let client = &mut server.connect();
+        let too_small = "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m";
+        assert_eq!(ask(client, "cache_memlimit 7\r\n").await, too_small);
+        let unit = "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes";
+        assert_eq!(ask(client, "cache_memlimit 1000000001\r\n").await, unit);
+        let bounds = "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust";
+        assert_eq!(ask(client, "cache_memlimit 1000000000\r\n").await, bounds);
+        assert_eq!(
+            stat(client, "stats\r\n", "limit_maxbytes").await,
+            (64 << 20).to_string()
+        );
+        for megabytes in [8_u64, 100, 9] {
+            assert_eq!(
+                ask(client, &format!("cache_memlimit {megabytes}\r\n")).await,
+                "OK"
+            );
+            let limit = (megabytes << 20).to_string();
+            assert_eq!(stat(client, "stats\r\n", "limit_maxbytes").await, limit);
+            assert_eq!(stat(client, "stats settings\r\n", "maxbytes").await, limit);
+        }
+        client.send(b"cache_memlimit 16 noreply\r\nmn\r\n").await;
+        assert_eq!(client.line().await.as_deref(), Some("MN"));
+        let limit = (16 << 20).to_string();
+        assert_eq!(stat(client, "stats\r\n", "limit_maxbytes").await, limit);
+    });
+}
+
+#[test]
 fn watching_can_be_forbidden_and_stands_alone() {
     test(async |server| {
         let client = &mut server.connect();
