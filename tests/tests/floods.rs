@@ -37,6 +37,26 @@ fn bodies_that_are_promised_and_never_come() {
     assert!(grown < 64 * MIB + GROWTH_MAX, "{} MiB", grown / MIB);
 }
 
+/// Thirty bytes of a request once had a gigabyte of pages fetched for it, and whoever shared the loop waited for seconds.
+#[test]
+fn a_large_value_that_is_only_announced_takes_no_memory() {
+    let daemon = Daemon::start(&[
+        "--memcached",
+        "127.0.0.1:0",
+        "--store",
+        "default=memory:?capacity=2GiB&item_size_max=512MiB",
+        "--workers",
+        "1",
+    ]);
+    let peak = daemon.memory_peak();
+    let mut uploader = daemon.connect();
+    uploader.send("set large 0 0 500000000\r\nonly this");
+    daemon.connect().sync();
+    daemon.assert_serves();
+    let grown = daemon.memory_peak() - peak;
+    assert!(grown < GROWTH_MAX, "{} MiB", grown / MIB);
+}
+
 #[test]
 fn pipelines_that_never_read_their_replies() {
     let daemon = Daemon::single_loop();

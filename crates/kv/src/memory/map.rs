@@ -17,6 +17,10 @@ pub(super) const HUGE: usize = 2 << 20;
 /// which must stay a small part of the whole.
 pub(super) const HUGE_PAGES_FROM: usize = 128 << 20;
 
+/// So many bytes are fetched ahead at most. A value that is only announced may never come, and whoever fetches a gigabyte
+/// for it keeps all others of its thread waiting.
+const POPULATE_MAX: usize = 2 << 20;
+
 /// Rounds up to whole pages.
 #[inline]
 pub(super) fn pages(bytes: usize) -> usize {
@@ -101,9 +105,10 @@ impl Region {
         self.advise(offset, length, libc::MADV_DONTNEED);
     }
 
-    /// Fetches the pages of a range at once, which is cheaper than a fault for each. Where the kernel can't, faults do it.
+    /// Fetches the pages of a range at once, which is cheaper than a fault for each. Where the kernel can't, faults do it;
+    /// and behind the first [`POPULATE_MAX`] too.
     pub(super) fn populate(&self, offset: usize, length: usize) {
-        self.advise(offset, length, libc::MADV_POPULATE_WRITE);
+        self.advise(offset, length.min(POPULATE_MAX), libc::MADV_POPULATE_WRITE);
     }
 
     /// Asks for huge pages in a range that nobody has touched yet.
