@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -221,7 +221,7 @@ fn refuse(fd: &OwnedFd, door: &Door) {
     Counters::add(&door.siblings.counters[crate::loop_index()].refused);
     if let (OnFull::Refuse(words), None) = (door.options.on_full, &door.options.tls) {
         // A new socket's buffer takes a few words; a peer that is gone already misses nothing.
-        let _ = sys::send(fd, words);
+        let _ = sys::send(fd.as_raw_fd(), words);
         let _ = sys::shutdown_write(fd);
     }
 }

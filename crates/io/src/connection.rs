@@ -16,11 +16,12 @@ use std::task::{Context, Poll, ready};
 use crate::Error;
 use crate::accept::Place;
 use crate::core::{Core, Counters, Hot};
+use crate::outbox::{LETTER_MAX, Returned};
 use crate::output::{Output, Piece, Took};
 use crate::queue::Queue;
 use crate::replies::{Line, SharedLine};
 use crate::rest::Rest;
-use crate::source::{EXPIRED, READABLE, WRITABLE};
+use crate::source::{EXPIRED, POSTED, READABLE, RETURNED, WRITABLE};
 use crate::tls::Session;
 use crate::wire::{Part, Wire};
 
@@ -90,6 +91,11 @@ impl Connection {
             return Poll::Pending;
         }
         self.core().spend_turn();
+        let bits = self.wire.source.bits();
+        let goes_on = bits & READABLE != 0 || !self.rest.is_empty();
+        if bits & RETURNED != 0 || (bits & POSTED != 0 && goes_on) {
+            self.settle_outbox()?;
+        }
         if self.line.is_some() || self.must_flush() {
             ready!(self.poll_before_input(context))?;
         }
@@ -302,6 +308,11 @@ impl Connection {
         if output.is_empty() {
             return Ok(());
         }
+        if self.post(output) {
+            return Ok(());
+        }
+        self.core().empty_outbox();
+        self.settle_outbox()?;
         if self.tls.is_none() && output.pieces.is_empty() && self.queue.is_none() {
             let count = self.wire.write(&output.bytes)?;
             self.core().spend_bytes(count);
@@ -312,6 +323,51 @@ impl Connection {
             return self.queue_rest(output, count as u64);
         }
         self.write_parts_of(output)
+    }
+
+    /// Has an output wait for others, if it is small and there are any.
+    #[inline]
+    fn post(&self, output: &mut Output) -> bool {
+        let small = output.bytes.len() <= LETTER_MAX && output.pieces.is_empty();
+        if !small || !self.core().is_in_company() || self.tls.is_some() || self.queue.is_some() {
+            return false;
+        }
+        let Some(fd) = self.wire.descriptor() else {
+            return false;
+        };
+        let Some(token) = self.wire.source.post() else {
+            return false;
+        };
+        self.core().spend_bytes(output.bytes.len());
+        self.core().outbox.borrow_mut().post(token, fd, output);
+        true
+    }
+
+    /// Has the output leave that lies in the outbox, and takes back what the kernel refused of it.
+    fn settle_outbox(&mut self) -> Result<(), Error> {
+        if self.wire.source.bits() & POSTED != 0 {
+            self.core().empty_outbox();
+        }
+        if self.wire.source.bits() & RETURNED != 0 {
+            return self.take_returned();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn take_returned(&mut self) -> Result<(), Error> {
+        self.wire.source.clear(RETURNED);
+        let token = self.wire.source.token();
+        let returned = self.core().outbox.borrow_mut().take_returned(token);
+        match returned {
+            Some(Returned::Refused(bytes)) => {
+                self.held += bytes.len();
+                self.queue.get_or_insert_default().push(bytes.into());
+                self.account()
+            }
+            Some(Returned::Failed(error)) => Err(error),
+            None => Ok(()),
+        }
     }
 
     fn write_parts_of(&mut self, output: &mut Output) -> Result<(), Error> {
@@ -357,6 +413,7 @@ impl Connection {
 
     /// Waits until the kernel has taken everything.
     pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.settle_outbox()?;
         loop {
             self.write_replies()?;
             if !self.must_flush() {
@@ -459,6 +516,7 @@ impl Connection {
         if !self.core().may_go_on(context) {
             return Poll::Pending;
         }
+        self.settle_outbox()?;
         if let Some(line) = &self.line {
             line.borrow_mut().wait(context);
             self.write_replies()?;
@@ -534,6 +592,8 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        // What it has written is sent, as if it had never waited; nobody is left to learn of a failure.
+        let _ = self.settle_outbox();
         if let Some(line) = &self.line {
             line.borrow_mut().end();
         }

@@ -22,6 +22,10 @@ pub(crate) const WRITABLE: u8 = 2;
 pub(crate) const HALF_CLOSED: u8 = 4;
 /// Nothing came or went for the idle time-out.
 pub(crate) const EXPIRED: u8 = 8;
+/// An output lies in the outbox.
+pub(crate) const POSTED: u8 = 16;
+/// An output that lay in the outbox did not leave, or not whole.
+pub(crate) const RETURNED: u8 = 32;
 
 #[derive(Default)]
 struct Entry {
@@ -67,6 +71,14 @@ impl Sources {
     fn entry(&mut self, token: u64) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(token as u32 as usize)?;
         (entry.generation == (token >> 32) as u32).then_some(entry)
+    }
+
+    /// The output that lay in the outbox is not there any more.
+    #[inline]
+    pub(crate) fn left(&mut self, token: u64, whole: bool) {
+        if let Some(entry) = self.entry(token) {
+            entry.bits &= if whole { !POSTED } else { !(POSTED | WRITABLE) };
+        }
     }
 
     /// Notes what became ready and answers whom to wake.
@@ -177,6 +189,18 @@ impl Source {
         self.with(|entry| entry.bits &= !bits);
     }
 
+    /// Notes that an output goes to the outbox, unless another of its has not left; answers the token.
+    #[inline]
+    pub(crate) fn post(&self) -> Option<u64> {
+        let mut sources = self.core.sources.borrow_mut();
+        let entry = &mut sources.entries[self.index as usize];
+        if entry.bits & (POSTED | RETURNED) != 0 {
+            return None;
+        }
+        entry.bits |= POSTED;
+        Some(sources.token(self.index))
+    }
+
     /// A short read happened: there is no more, unless the peer has ended its side, which a further read must tell.
     #[inline]
     pub(crate) fn drained(&self) {
@@ -191,7 +215,7 @@ impl Source {
     #[inline]
     pub(crate) fn wait(&self, context: &Context<'_>, interest: u8) {
         self.with(|entry| {
-            entry.interest = interest | EXPIRED;
+            entry.interest = interest | EXPIRED | RETURNED;
             match &mut entry.waker {
                 Some(waker) => waker.clone_from(context.waker()),
                 None => entry.waker = Some(context.waker().clone()),

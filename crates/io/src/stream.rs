@@ -53,8 +53,11 @@ impl Stream {
     }
 
     /// Lends both buffers of the loop to `f`, once, as soon as all earlier output was taken by the kernel and there is
-    /// input. `f` answers how much of the input it is done with, and the rest is kept for the next turn; what it wrote
-    /// is sent at once. See [`Took`] for when the next turn begins.
+    /// input. `f` answers how much of the input it is done with, and the rest is kept for the next turn. See [`Took`] for
+    /// when the next turn begins.
+    ///
+    /// What it wrote is sent at once, or, when it is little and other tasks are ready, with what those write: before
+    /// the loop polls, and before this stream does anything else. Should sending fail then, the next call tells.
     ///
     /// The future may be dropped before it is ready without harm: nothing was consumed then.
     ///

@@ -115,16 +115,9 @@ pub(crate) fn recv(fd: &OwnedFd, destination: &mut [u8]) -> io::Result<usize> {
 }
 
 #[inline]
-pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
     // SAFETY: the kernel only reads the slice.
-    retry(|| unsafe {
-        libc::send(
-            fd.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            libc::MSG_NOSIGNAL,
-        )
-    })
+    retry(|| unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) })
 }
 
 /// Slices that one [`send_vectored`] takes at most.

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 
 use crate::output::Piece;
@@ -99,11 +99,20 @@ impl Wire {
         }
     }
 
+    /// The descriptor to which a plain write goes, if there is one.
+    #[inline]
+    pub(crate) fn descriptor(&self) -> Option<RawFd> {
+        match &self.transport {
+            Transport::Socket(fd) => Some(fd.as_raw_fd()),
+            Transport::Memory(_) => None,
+        }
+    }
+
     /// Writes what the kernel takes.
     #[inline]
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
         let result = match &self.transport {
-            Transport::Socket(fd) => sys::send(fd, bytes),
+            Transport::Socket(fd) => sys::send(fd.as_raw_fd(), bytes),
             Transport::Memory(end) => end.write(bytes),
         };
         self.wrote(result, bytes.len(), "send")
