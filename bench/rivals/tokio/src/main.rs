@@ -4,7 +4,9 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-const BUFFER_SIZE: usize = 4096;
+/// What `tokio::io::BufReader` and `BufWriter` (`DEFAULT_BUF_SIZE`) and `tokio_util::codec::Framed` (`INITIAL_CAPACITY`) have
+/// unless told otherwise.
+const BUFFER_SIZE: usize = 8 * 1024;
 
 fn main() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
