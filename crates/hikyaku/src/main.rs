@@ -11,6 +11,8 @@
 //!
 //! **Invariant**: the exit status is 0 when what was asked is done, 1 when it failed, and 2 when it was asked wrongly.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod check;
 mod cli;

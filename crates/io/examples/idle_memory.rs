@@ -16,12 +16,14 @@ static LENT: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes to the system's allocator with the arguments as they came; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
+    // SAFETY: the caller gives a layout of non-zero size, as the trait asks.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LENT.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the promises of this very function.
         unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: the caller gives a pointer that `alloc` lent with this layout, as the trait asks.
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LENT.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the promises of this very function.
