@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use io::{Address, Stream};
 use kv::{Engine, Statistics, Store};
+use wire::memcached::{binary, text};
 
 use crate::clock::Clock;
 use crate::config::ServiceConfig;
@@ -35,13 +36,21 @@ pub struct Service {
     /// Whether there are users, so that a request need not lock to know.
     guarded: AtomicBool,
     rejected: AtomicU64,
+    /// Data blocks that text clients may announce: what memcached reads, and more where the store takes more.
+    pub(crate) text_length_max: u64,
+    /// The same of bodies in the binary protocol.
+    pub(crate) body_length_max: u32,
 }
 
 impl Service {
     /// A service for any number of listeners and loops.
     #[must_use]
     pub fn new(config: ServiceConfig, store: Arc<Store>) -> Arc<Service> {
+        let item_size_max = store.statistics().item_size_max;
         Arc::new(Service {
+            text_length_max: item_size_max.max(text::LENGTH_MAX),
+            body_length_max: u32::try_from(item_size_max)
+                .map_or(u32::MAX, |size| size.max(binary::BODY_LENGTH_MAX)),
             store,
             clock: Clock::start(),
             loops: Loops::new(config.loops),

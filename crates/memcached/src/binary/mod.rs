@@ -26,6 +26,12 @@ pub(crate) struct Session {
     authenticated: bool,
 }
 
+/// Parses a request whose body may be as long as the store's items.
+#[inline]
+fn parse<'a>(turn: &Turn<'_>, input: &'a [u8]) -> Parsed<Result<Request<'a>, Error>> {
+    binary::parse_within(input, turn.service.body_length_max)
+}
+
 impl Session {
     /// Executes what is in the input.
     pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Then) {
@@ -49,14 +55,14 @@ impl Session {
 
     /// Executes a storage command whose value was received apart.
     pub(crate) fn received(turn: &Turn<'_>, head: &[u8], value: Payload<'_>, out: &mut Vec<u8>) {
-        if let Parsed::Done(Ok(request), _) = binary::parse(head) {
+        if let Parsed::Done(Ok(request), _) = parse(turn, head) {
             store::finish(turn, &request, value, out);
         }
     }
 
     /// Answers a storage command for whose value there is no room; the value will be thrown away.
     pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: StoreError, out: &mut Vec<u8>) {
-        if let Parsed::Done(Ok(request), _) = binary::parse(head) {
+        if let Parsed::Done(Ok(request), _) = parse(turn, head) {
             store::no_room(turn, &request, error, out);
         }
     }
@@ -68,7 +74,7 @@ impl Session {
 
     #[inline]
     fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
-        match binary::parse(input) {
+        match parse(turn, input) {
             Parsed::Done(Ok(request), used) if !self.may(turn, &request) => locked_out(&request, used, out),
             Parsed::Done(Ok(request), used) => match request.operation {
                 Operation::Get { .. } => get::run(turn, &request, input, used, out),

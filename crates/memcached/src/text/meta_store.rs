@@ -68,7 +68,8 @@ pub(super) fn finish(
         flags: command.client_flags(),
         expiry: expiry(command.exptime().unwrap_or(0), turn.now),
         compare: command.cas().unwrap_or(0),
-        cas: command.cas_new(),
+        // Memcached takes 0 as no wish, here and not in the other commands.
+        cas: command.cas_new().filter(|cas| *cas != 0),
         allow_stale: command.has(b'I') && mode == Mode::Cas,
         vivify: command.vivify().map(|exptime| expiry(exptime, turn.now)),
         forget: true,

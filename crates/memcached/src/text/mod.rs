@@ -57,6 +57,12 @@ pub(crate) enum Step {
     Stop(usize, Then),
 }
 
+/// Parses a command whose data block may be as long as the store's items.
+#[inline]
+fn parse<'a>(turn: &Turn<'_>, input: &'a [u8]) -> Parsed<Result<Command<'a>, Error>> {
+    text::parse_within(input, turn.service.text_length_max)
+}
+
 impl Session {
     /// Executes what is in the input.
     pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Then) {
@@ -84,7 +90,7 @@ impl Session {
     /// Executes a storage command whose value was received apart. `whole` tells that a line end followed it.
     pub(crate) fn received(turn: &Turn<'_>, head: &[u8], value: Payload<'_>, whole: bool, out: &mut Vec<u8>) {
         // The head was parsed before, so it is a storage command.
-        match text::parse(head) {
+        match parse(turn, head) {
             Parsed::Done(Ok(Command::Store(store)), _) => store::finish(turn, &store, value, whole, out),
             Parsed::Done(Ok(Command::Meta(meta)), _) => meta_store::finish(turn, &meta, value, whole, out),
             _ => {}
@@ -93,7 +99,7 @@ impl Session {
 
     /// Answers a storage command for whose value there is no room; the value will be thrown away.
     pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: kv::StoreError, out: &mut Vec<u8>) {
-        match text::parse(head) {
+        match parse(turn, head) {
             Parsed::Done(Ok(Command::Store(command)), _) => store::no_room(turn, &command, error, out),
             Parsed::Done(Ok(Command::Meta(meta)), _) => meta_store::no_room(turn, &meta, error, out),
             _ => {}
@@ -133,7 +139,7 @@ impl Session {
 
     #[inline]
     fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
-        match text::parse(input) {
+        match parse(turn, input) {
             Parsed::Done(Ok(Command::Get(get)), used) => self.get(turn, &get, input, used, out),
             Parsed::Done(Ok(command), used) => self.execute(turn, &command, input, used, out),
             Parsed::Done(Err(error), used) => self.refuse(turn, error, input, used, out),
