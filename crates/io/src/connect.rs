@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::source::{Source, WRITABLE};
 use crate::sys::{self, SocketOption};
 use crate::tls::{ClientTls, ServerTls, Session};
-use crate::wire::{Transport, Wire};
+use crate::transport::{Transport, Wire};
 use crate::{Address, Error, Stream};
 
 /// How long a client's TLS handshake may take.

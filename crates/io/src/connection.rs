@@ -23,7 +23,7 @@ use crate::replies::{Line, SharedLine};
 use crate::rest::Rest;
 use crate::source::{EXPIRED, POSTED, READABLE, RETURNED, WRITABLE};
 use crate::tls::Session;
-use crate::wire::{Part, Wire};
+use crate::transport::{Part, Wire};
 
 /// A remainder up to this size is copied before the bytes that follow it; a larger one has them copied behind it.
 const REJOIN_MAX: usize = 4 << 10;

@@ -87,9 +87,9 @@ mod sys;
 mod task;
 mod time;
 pub mod tls;
+mod transport;
 mod turn;
 mod wheel;
-mod wire;
 
 pub use address::{Address, Peer};
 pub use clock::Clock;

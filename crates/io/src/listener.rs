@@ -16,7 +16,7 @@ use crate::core::Core;
 use crate::source::{READABLE, Source};
 use crate::sys::{self, SocketOption};
 use crate::tls::ServerTls;
-use crate::wire::{Transport, Wire};
+use crate::transport::{Transport, Wire};
 use crate::{Address, Error, ListenOptions, Stream};
 
 /// A listening socket that no loop has yet.

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::wire::Part;
+use crate::transport::Part;
 
 /// A part of the output that is not copied. Its `Drop` is the completion: it runs as soon as the kernel took its last
 /// byte, or the connection ended.

@@ -5,7 +5,7 @@ use std::mem;
 
 use crate::output::{Output, Piece};
 use crate::sys::VECTORS_MAX;
-use crate::wire::Part;
+use crate::transport::Part;
 
 /// Pieces that wait for the kernel. Each is dropped as soon as its last byte was taken.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use crate::connection::{Connection, Lent};
 use crate::core::Core;
 use crate::output::{Output, Piece, Took, Turn};
 use crate::replies::{Replies, Unordered};
-use crate::wire::{Transport, Wire};
+use crate::transport::{Transport, Wire};
 use crate::{Error, Peer, pair, sys};
 
 /// How long [`Stream::close`] waits for a peer that goes on sending to see that we are done.

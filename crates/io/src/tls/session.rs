@@ -24,7 +24,7 @@ use crate::connection::Connection;
 use crate::rest::Rest;
 use crate::source::{READABLE, WRITABLE};
 use crate::tls::{ClientTls, ServerTls};
-use crate::wire::{Part, Wire};
+use crate::transport::{Part, Wire};
 
 /// Encrypted bytes that are read at once: more than the largest handshake message.
 const INPUT_SIZE: usize = 96 << 10;
