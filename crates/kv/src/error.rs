@@ -26,6 +26,12 @@ pub enum Error {
         /// The keys that exist, for the message.
         known: &'static str,
     },
+    /// A key with two values.
+    #[error("{key:?} is given twice; give it once")]
+    Repeated {
+        /// The key.
+        key: String,
+    },
     /// A known key with a value that makes no sense.
     #[error("{key}={value}: {reason}")]
     BadValue {

@@ -41,6 +41,7 @@ impl Specification {
             reason,
         };
         let mut specification = Specification::default();
+        let mut given = Vec::new();
         let query = match rest.strip_prefix('?') {
             Some(query) => query,
             None if rest.is_empty() => return Ok(specification),
@@ -54,6 +55,7 @@ impl Specification {
             let (key, value) = pair
                 .split_once('=')
                 .ok_or_else(|| malformed("every key needs a value: key=value"))?;
+            once(&mut given, key)?;
             specification.set(key, value)?;
         }
         Ok(specification)
@@ -65,10 +67,12 @@ impl Specification {
             reason,
         };
         let mut specification = Specification::default();
+        let mut given = Vec::new();
         for pair in tuning.split('#').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair
                 .split_once('=')
                 .ok_or_else(|| malformed("every name needs a value: #name=value"))?;
+            once(&mut given, name)?;
             if name == "capsiz" {
                 specification.capacity = size(name, value)?;
             } else if TOKYO_MEANINGLESS.contains(&name) {
@@ -171,6 +175,15 @@ fn not_in_this_version(uri: &str) -> Option<&'static str> {
     by_scheme.or(by_suffix).or(by_name).map(|(_, kind)| kind)
 }
 
+/// A key that is given twice would have one of its values dropped without a word.
+fn once<'a>(given: &mut Vec<&'a str>, key: &'a str) -> Result<(), Error> {
+    if given.contains(&key) {
+        return Err(Error::Repeated { key: key.to_owned() });
+    }
+    given.push(key);
+    Ok(())
+}
+
 fn bad(key: &str, value: &str, reason: String) -> Error {
     Error::BadValue {
         key: key.to_owned(),
@@ -228,6 +241,10 @@ mod tests {
         };
         assert!(message("memory:?capcity=1GiB").contains("\"capcity\""));
         assert!(message("*#xmsiz=1").contains("\"xmsiz\""));
+        assert!(
+            message("memory:?capacity=8MiB&evict=true&capacity=9MiB").contains("\"capacity\" is given twice")
+        );
+        assert!(message("*#bnum=1#capsiz=1m#bnum=1").contains("\"bnum\" is given twice"));
         assert!(message("memory:?capacity=lots").contains("like 1GiB"));
         assert!(message("memory:?capacity=1k").contains("65536"));
         assert!(message("memory:?capacity=1m&item_size_max=600k").contains("half"));
