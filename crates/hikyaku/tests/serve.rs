@@ -313,3 +313,27 @@ fn a_hang_up_gives_no_listener_the_users_of_another() {
 fn with_small_config(file: &str) -> Vec<&str> {
     [&SMALL, ["--config", file].as_slice()].concat()
 }
+
+#[test]
+fn a_folder_at_the_path_of_a_socket_is_told() {
+    let folder = format!("unix:{}", std::env::temp_dir().display());
+    let output = serve(&[&SMALL[..], &["--memcached", &folder]].concat())
+        .output()
+        .expect("it runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        told.contains("something that is no socket stands there"),
+        "{told}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_value_that_is_too_large_is_not_stored() {
+    let store = "default=memory:?capacity=64MiB&item_size_max=1KiB";
+    let daemon = Daemon::start(&["--store", store, "--workers", "1", "--memcached", "127.0.0.1:0"]);
+    let output = kv(daemon.address(), &["set", "k", &"v".repeat(2000)]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("did not store it"), "{told}");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -133,11 +133,21 @@ fn host(server: &str) -> &str {
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
+/// What a server says about a value for which it has no room.
+const NOT_STORED: [&[u8]; 2] = [
+    b"SERVER_ERROR object too large for cache",
+    b"SERVER_ERROR out of memory storing object",
+];
+
 fn answer(reply: &Reply<'_>) -> Result<Answer, Error> {
     let meta = match reply {
         Reply::Meta(meta) => meta,
         Reply::Stored => return Ok(Answer::default()),
         Reply::Error(line) if *line == b"CLIENT_ERROR unauthenticated" => return Err(Error::LoginWanted),
+        // The server works; it's this value that it can't take.
+        Reply::Error(line) if NOT_STORED.contains(line) => {
+            return Err(Error::NotStored(String::from_utf8_lossy(line).into()));
+        }
         Reply::Error(line) | Reply::Other(line) => {
             return Err(Error::Refused(String::from_utf8_lossy(line).into()));
         }
@@ -208,6 +218,10 @@ mod tests {
         assert!(matches!(
             read(b"SERVER_ERROR out of memory\r\n"),
             Err(super::Error::Refused(_))
+        ));
+        assert!(matches!(
+            read(b"SERVER_ERROR object too large for cache\r\n"),
+            Err(super::Error::NotStored(_))
         ));
         assert!(matches!(
             read(b"CLIENT_ERROR unauthenticated\r\n"),

@@ -12,6 +12,8 @@ pub(super) enum Error {
     Closed,
     #[error("the server says {0:?}")]
     Refused(String),
+    #[error("the server did not store it: {0:?}")]
+    NotStored(String),
     #[error("the server wants a login; give --user NAME and the password as HIKYAKU_PASSWORD")]
     LoginWanted,
     #[error("the server does not know this user and password")]

@@ -135,7 +135,11 @@ pub(crate) fn run(asked: &Kv) -> ExitCode {
         Ok(Outcome::Absent) => ExitCode::from(ABSENT),
         Err(Error::Output(error)) => crate::written(Err(error)),
         Err(error) => {
-            let code = if error.is_usage() { crate::USAGE } else { SERVER };
+            let code = match error {
+                Error::NotStored(_) => ABSENT,
+                _ if error.is_usage() => crate::USAGE,
+                _ => SERVER,
+            };
             crate::fail(error);
             ExitCode::from(code)
         }

@@ -1,6 +1,8 @@
 //! Why the daemon could not start, with the remedy.
 
+use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt;
 
 use io::Address;
 
@@ -10,7 +12,7 @@ use crate::system::privileges;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Error {
-    #[error("cannot listen on {address}: {}", bind_remedy(.source))]
+    #[error("cannot listen on {address}: {}", bind_remedy(.address, .source))]
     Listen { address: Address, source: io::Error },
     #[error("store {name:?}: {source}; a smaller capacity may fit")]
     Store { name: String, source: kv::Error },
@@ -23,11 +25,18 @@ pub(crate) enum Error {
 }
 
 /// The kernel's reason, and what to do about it.
-fn bind_remedy(error: &io::Error) -> String {
+fn bind_remedy(address: &Address, error: &io::Error) -> String {
     let io::Error::Bind { source, .. } = error else {
         return error.to_string();
     };
     match source.kind() {
+        ErrorKind::AddrInUse if is_other_file(address) => {
+            "something that is no socket stands there; choose a path where nothing is, or remove it"
+                .to_owned()
+        }
+        ErrorKind::AddrInUse if matches!(address, Address::Unix(_)) => {
+            "another process listens there; end it or choose another path".to_owned()
+        }
         ErrorKind::AddrInUse => {
             "address in use; end what listens there or choose another (port 0 picks a free one)".to_owned()
         }
@@ -41,5 +50,15 @@ fn bind_remedy(error: &io::Error) -> String {
         }
         ErrorKind::NotFound => "the folder of the socket does not exist; create it".to_owned(),
         _ => source.to_string(),
+    }
+}
+
+/// Whether a folder, or a file of another kind, has the path of a Unix socket.
+fn is_other_file(address: &Address) -> bool {
+    match address {
+        Address::Unix(path) => {
+            fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.file_type().is_socket())
+        }
+        Address::Tcp(_) => false,
     }
 }
