@@ -357,7 +357,7 @@ impl Engine for Memory {
 
     #[inline]
     fn prefetch_item(&self, key: &Key<'_>) {
-        self.table.prefetch_item(key.hash);
+        self.table.prefetch_item(key.hash, self.pool.item_lines());
     }
 
     #[inline]

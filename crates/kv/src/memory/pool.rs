@@ -15,6 +15,7 @@ use super::counters::thread_number;
 use super::limits::Limits;
 use super::map::{HUGE_PAGES_FROM, PAGE};
 use super::segment::{Burden, Fresh, Segments};
+use super::table::ITEM_LINES_MIN;
 
 /// Large stores have several open segments for new items, so that threads don't wait for each other.
 const LANES_MAX: usize = 8;
@@ -26,10 +27,17 @@ pub(super) struct Pool {
     pub(super) segments: Segments,
     budget: Arc<Budget>,
     blocks_max: AtomicUsize,
+    /// Cache lines that an item has, on average over the segment sealed last.
+    item_lines: AtomicUsize,
     lanes: usize,
     opens: Vec<Open>,
     lists: Mutex<Lists>,
 }
+
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+/// So many lines of an item may be fetched ahead; where a value is longer the hardware sees a sequence.
+const ITEM_LINES_MAX: usize = 8;
 
 /// The number of an open segment; zero is none.
 #[repr(align(64))]
@@ -128,6 +136,7 @@ impl Pool {
         Ok(Pool {
             segments: Segments::new(limits.segments + limits.large_segments, limits.segment_shift)?,
             blocks_max: AtomicUsize::new(limits.blocks_max(budget.capacity())),
+            item_lines: AtomicUsize::new(ITEM_LINES_MIN),
             budget,
             lanes,
             opens: (0..queues * (lanes + 1)).map(|_| Open::default()).collect(),
@@ -234,6 +243,18 @@ impl Pool {
         }
         list.tail = number;
         list.length += 1;
+        if !header.queue().large() && header.items() > 0 {
+            let lines = (header.live_bytes() / header.items()).div_ceil(LINE);
+            let lines = (lines as usize).clamp(ITEM_LINES_MIN, ITEM_LINES_MAX);
+            self.item_lines.store(lines, Relaxed);
+        }
+    }
+
+    /// How many lines of an item are worth fetching ahead. Fewer leave a reader waiting for the end of a value, more take
+    /// the place of what is needed.
+    #[inline]
+    pub(super) fn item_lines(&self) -> usize {
+        self.item_lines.load(Relaxed)
     }
 
     /// Takes a segment out of its list; false if it isn't in one (any more).

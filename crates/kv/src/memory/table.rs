@@ -32,8 +32,8 @@ pub(super) const BUCKET: usize = size_of::<Bucket>();
 pub(super) const BUCKETS_A_PAGE: u64 = (PAGE / BUCKET) as u64;
 const _: () = assert!(BUCKETS_A_PAGE == A_PAGE as u64);
 
-/// Lines of an item that are fetched ahead: header, key and the beginning of the value. The hardware sees a sequence then.
-const PREFETCHED_LINES: usize = 4;
+/// Cache lines of an item that are always fetched ahead: header, key and the beginning of the value.
+pub(super) const ITEM_LINES_MIN: usize = 4;
 
 /// The index of a store.
 #[derive(Debug)]
@@ -133,9 +133,9 @@ impl Table {
         prefetch(self.main.base().as_ptr().wrapping_add(index as usize * BUCKET));
     }
 
-    /// Starts loading the item that a key probably has.
+    /// Starts loading the item that a key probably has, so many lines of it and no fewer than [`ITEM_LINES_MIN`].
     #[inline]
-    pub(super) fn prefetch_item(&self, hash: u64) {
+    pub(super) fn prefetch_item(&self, hash: u64, lines: usize) {
         let bucket = self.main(index_of(hash, self.count()));
         let tag = Slot::tag_of(hash);
         for slot in bucket.slots() {
@@ -144,7 +144,11 @@ impl Table {
                 && let Some(location) = slot.location()
             {
                 let item = self.items.as_ptr().wrapping_add(location.offset());
-                for line in 0..PREFETCHED_LINES {
+                // The first few stand in a row, without a branch: most items have no more.
+                for line in 0..ITEM_LINES_MIN {
+                    prefetch(item.wrapping_add(line * 64));
+                }
+                for line in ITEM_LINES_MIN..lines {
                     prefetch(item.wrapping_add(line * 64));
                 }
             }
