@@ -137,7 +137,7 @@ impl Loops {
 
     /// How many loops there are.
     #[must_use]
-    #[allow(clippy::len_without_is_empty)]
+    #[allow(clippy::len_without_is_empty, reason = "there is always at least one loop")]
     pub fn len(&self) -> usize {
         self.siblings.remotes.len()
     }

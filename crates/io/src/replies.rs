@@ -247,13 +247,19 @@ impl Replies {
     #[inline]
     #[must_use]
     pub fn open(&self) -> Option<Reply> {
-        let number = self.0.borrow_mut().open()?;
-        Some(Reply {
-            line: Rc::clone(&self.0),
-            number,
-            own: None,
-        })
+        open(&self.0)
     }
+}
+
+/// Opens the next reply of a line, of whichever order.
+#[inline]
+fn open(line: &SharedLine) -> Option<Reply> {
+    let number = line.borrow_mut().open()?;
+    Some(Reply {
+        line: Rc::clone(line),
+        number,
+        own: None,
+    })
 }
 
 /// Replies of a protocol whose replies name their requests: each leaves as soon as it is finished, whole.
@@ -265,12 +271,7 @@ impl Unordered {
     #[inline]
     #[must_use]
     pub fn open(&self) -> Option<Reply> {
-        let number = self.0.borrow_mut().open()?;
-        Some(Reply {
-            line: Rc::clone(&self.0),
-            number,
-            own: None,
-        })
+        open(&self.0)
     }
 }
 
