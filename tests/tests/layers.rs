@@ -5,21 +5,34 @@ use std::process::Command;
 
 /// What each package of the workspace may use of the others. Who adds a package says here which layer it is.
 ///
-/// The order is the order of the layers, from the lowest; `io`, `wire` and `kv` know nothing of each other.
+/// The order is the order of the layers, from the lowest; `io`, `wire` and `kv` know nothing of each other, and of the
+/// tools below them only what makes bytes (`format`) and processes (`spawn`).
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("hikyaku-io", &[]),
-    ("hikyaku-wire", &[]),
+    ("hikyaku-format-macros", &[]),
+    ("hikyaku-format", &["hikyaku-format-macros"]),
+    ("hikyaku-spawn", &[]),
+    ("hikyaku-qrintf", &[]),
+    ("hikyaku-noshell", &[]),
+    ("hikyaku-io", &["hikyaku-format", "hikyaku-spawn"]),
+    ("hikyaku-wire", &["hikyaku-format"]),
     ("hikyaku-kv", &[]),
-    ("hikyaku-memcached", &["hikyaku-kv", "hikyaku-wire", "hikyaku-io"]),
+    ("hikyaku-tables", &["hikyaku-spawn", "hikyaku-format"]),
+    (
+        "hikyaku-memcached",
+        &["hikyaku-kv", "hikyaku-wire", "hikyaku-io", "hikyaku-format"],
+    ),
     ("hikyaku-load", &["hikyaku-wire", "hikyaku-io"]),
     (
         "hikyaku",
         &[
             "hikyaku-memcached",
             "hikyaku-load",
+            "hikyaku-tables",
             "hikyaku-kv",
             "hikyaku-wire",
             "hikyaku-io",
+            "hikyaku-format",
+            "hikyaku-spawn",
         ],
     ),
     ("hikyaku-tests", &[]),

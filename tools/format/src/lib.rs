@@ -1,0 +1,1 @@
+//! Formatting at compile time, for Rust.

@@ -1,0 +1,3 @@
+//! `qrintf-cc`: a compiler driver that specializes `sprintf` and its family at compile time.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Processes: started fast, with every guarantee.
