@@ -1,0 +1,187 @@
+/*
+ * qrintf_runtime_base.h: linkage, types and exact stores of the runtime. See qrintf_runtime.h.
+ *
+ * Linkage. Every object file carries the functions that it uses, and the copies of a program's objects fold into one, so
+ * that nobody has to change a link line, whatever links the program. Each compiler needs its own words for that:
+ *
+ *     C++            an inline function with hidden visibility: a COMDAT group, as every inline function of C++ has.
+ *     clang, C       a GNU inline function that is also weak: emitted where it is used, one symbol in the program. The
+ *                    spare copies are sections of their own, which --gc-sections drops.
+ *     gcc, C         C has no linkage that is emitted only where it is used and is global too. So a static function
+ *                    names its own section as a member of a COMDAT group and makes its own symbol weak and hidden, from
+ *                    inside its body. `noipa` keeps the compiler from reasoning about callers or callee: the copy that
+ *                    the linker keeps may come from another object.
+ *
+ * gcc's link-time optimizer gives static functions new names, which would tear groups of the last kind apart, and no macro
+ * tells whether it is in use. So that kind waits for QRINTF_COMDAT, which qrintf-cc defines on command lines without
+ * -flto; without it the functions are plainly static, and the optimizer itself folds identical ones. Code for more than
+ * the architecture's baseline is not shared either: the copy that is kept must run wherever any of the objects would.
+ */
+#ifndef QRINTF_RUNTIME_BASE_H
+#define QRINTF_RUNTIME_BASE_H
+
+#if defined __AVX__ || defined __SSE3__ || defined __BMI__ || defined __POPCNT__ || defined __ARM_FEATURE_SVE \
+    || defined __ARM_FEATURE_ATOMICS || defined __ARM_FEATURE_CRC32 || defined __SANITIZE_ADDRESS__ \
+    || defined __SANITIZE_THREAD__ || defined QRINTF_STATIC
+#define QRINTF_PRIVATE_COPY 1
+#endif
+
+/* QRINTF_RUNTIME(name) opens the definition of a shared function; QRINTF_SHARE(name) is the first statement of its body. */
+#if defined QRINTF_PRIVATE_COPY
+#define QRINTF_RUNTIME(name) static __attribute__((__noinline__, __unused__))
+#define QRINTF_SHARE(name)
+#elif defined __cplusplus
+#define QRINTF_RUNTIME(name) extern "C" __inline__ __attribute__((__noinline__, __unused__, __visibility__("hidden")))
+#define QRINTF_SHARE(name)
+#elif defined __clang__
+#define QRINTF_RUNTIME(name)                                                                              \
+    extern __inline__ __attribute__((__gnu_inline__, __weak__, __noinline__, __unused__, __visibility__("hidden"), \
+                                     __section__(".text." #name)))
+#define QRINTF_SHARE(name)
+#elif defined QRINTF_COMDAT && defined __ELF__ && (defined __x86_64__ || defined __aarch64__)
+/* The compiler prints flags of its own behind a section's name: the name ends as a comment of the assembler begins. */
+#ifdef __x86_64__
+#define QRINTF_COMMENT "#"
+#else
+#define QRINTF_COMMENT "//"
+#endif
+#define QRINTF_RUNTIME(name)                \
+    static __attribute__((__noipa__, __unused__, \
+                          __section__(".text." #name ",\"axG\",%progbits," #name ",comdat" QRINTF_COMMENT)))
+#define QRINTF_SHARE(name) __asm__(".weak " #name "\n\t.hidden " #name);
+#else
+#define QRINTF_RUNTIME(name) static __attribute__((__noinline__, __unused__))
+#define QRINTF_SHARE(name)
+#endif
+
+#define QRINTF_INLINE static __inline__ __attribute__((__always_inline__, __unused__))
+
+#define QRINTF_LIKELY(x) __builtin_expect(!!(x), 1)
+#define QRINTF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+typedef __UINT16_TYPE__ qrintf_u16_t;
+typedef __INT32_TYPE__ qrintf_i32_t;
+typedef __UINT32_TYPE__ qrintf_u32_t;
+__extension__ typedef __INT64_TYPE__ qrintf_i64_t;
+__extension__ typedef __UINT64_TYPE__ qrintf_u64_t;
+typedef __SIZE_TYPE__ qrintf_size_t;
+
+/* A literal of 64 bits that is none of `long long` in old C. */
+#define QRINTF_U64(hex) (__extension__ hex##ULL)
+
+/*
+ * A conversion's letter and flags, packed so that they are one constant argument: 'x' | QRINTF_HASH.
+ */
+#define QRINTF_MINUS 0x100u
+#define QRINTF_PLUS 0x200u
+#define QRINTF_SPACE 0x400u
+#define QRINTF_ZERO 0x800u
+#define QRINTF_HASH 0x1000u
+#define QRINTF_LETTER(spec) ((spec) & 0xffu)
+
+/* Most bytes that a number takes without width and precision: sign or "0x", digits. Octal is the longest. */
+#define QRINTF_ROOM_INTEGER 24
+/* With width w and precision p: max(w, p + QRINTF_ROOM_SIGN) or QRINTF_ROOM_INTEGER, whichever is more. */
+#define QRINTF_ROOM_SIGN 3
+
+/* Exact stores: the first byte in memory is the lowest of `bytes`. */
+QRINTF_INLINE void qrintf_store16(char *p, qrintf_u32_t bytes)
+{
+    qrintf_u16_t value = (qrintf_u16_t)bytes;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap16(value);
+#endif
+    __builtin_memcpy(p, &value, 2);
+}
+
+QRINTF_INLINE void qrintf_store32(char *p, qrintf_u32_t bytes)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap32(bytes);
+#endif
+    __builtin_memcpy(p, &bytes, 4);
+}
+
+QRINTF_INLINE void qrintf_store64(char *p, qrintf_u64_t bytes)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    __builtin_memcpy(p, &bytes, 8);
+}
+
+/* Stores the lowest `length` bytes, 1 to 3: the three stores meet in one place where there are fewer. */
+QRINTF_INLINE char *qrintf_store_to_3(char *p, qrintf_u32_t bytes, unsigned int length)
+{
+    p[0] = (char)(bytes & 0xff);
+    p[length >> 1] = (char)(bytes >> (length & 2) * 4 & 0xff);
+    p[length - 1] = (char)(bytes >> (length - 1) * 8 & 0xff);
+    return p + length;
+}
+
+/* Stores the lowest `length` bytes, 4 to 8, as two halves that overlap. */
+QRINTF_INLINE char *qrintf_store_4_to_8(char *p, qrintf_u64_t bytes, unsigned int length)
+{
+    qrintf_store32(p, (qrintf_u32_t)bytes);
+    qrintf_store32(p + length - 4, (qrintf_u32_t)(bytes >> (length - 4) * 8));
+    return p + length;
+}
+
+/* Stores the lowest `length` bytes, 1 to 8. */
+QRINTF_INLINE char *qrintf_store_to_8(char *p, qrintf_u64_t bytes, unsigned int length)
+{
+    return length < 4 ? qrintf_store_to_3(p, (qrintf_u32_t)bytes, length) : qrintf_store_4_to_8(p, bytes, length);
+}
+
+/* Copies `length` bytes from where they do not overlap the target; short ones, which most are, without a call. */
+QRINTF_RUNTIME(qrintf_copy)
+char *qrintf_copy(char *p, const char *from, qrintf_size_t length)
+{
+    QRINTF_SHARE(qrintf_copy)
+    if (QRINTF_UNLIKELY(length > 32)) {
+        __builtin_memcpy(p, from, length);
+    } else if (length >= 16) {
+        char head[16], tail[16];
+        __builtin_memcpy(head, from, 16);
+        __builtin_memcpy(tail, from + length - 16, 16);
+        __builtin_memcpy(p, head, 16);
+        __builtin_memcpy(p + length - 16, tail, 16);
+    } else if (length >= 8) {
+        qrintf_u64_t head, tail;
+        __builtin_memcpy(&head, from, 8);
+        __builtin_memcpy(&tail, from + length - 8, 8);
+        __builtin_memcpy(p, &head, 8);
+        __builtin_memcpy(p + length - 8, &tail, 8);
+    } else if (length >= 4) {
+        qrintf_u32_t head, tail;
+        __builtin_memcpy(&head, from, 4);
+        __builtin_memcpy(&tail, from + length - 4, 4);
+        __builtin_memcpy(p, &head, 4);
+        __builtin_memcpy(p + length - 4, &tail, 4);
+    } else if (length != 0) {
+        char middle = from[length >> 1], last = from[length - 1];
+        p[0] = from[0];
+        p[length >> 1] = middle;
+        p[length - 1] = last;
+    }
+    return p + length;
+}
+
+/* Writes `count` times `byte`; nothing if `count` is not positive. */
+QRINTF_RUNTIME(qrintf_repeat)
+char *qrintf_repeat(char *p, char byte, int count)
+{
+    qrintf_u64_t bytes = (unsigned char)byte * QRINTF_U64(0x0101010101010101);
+    QRINTF_SHARE(qrintf_repeat)
+    if (count <= 0)
+        return p;
+    if (count > 64) {
+        __builtin_memset(p, byte, (qrintf_size_t)count);
+        return p + count;
+    }
+    for (; count > 8; count -= 8, p += 8)
+        qrintf_store64(p, bytes);
+    return qrintf_store_to_8(p, bytes, (unsigned int)count);
+}
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * qrintf_runtime_hex.h: hexadecimal digits, and the general form of every integer conversion. See qrintf_runtime.h.
+ *
+ * Eight digits are made at once: the nibbles of 32 bits are spread over the bytes of 64, and every byte becomes its
+ * character by arithmetic within the byte.
+ */
+#ifndef QRINTF_RUNTIME_HEX_H
+#define QRINTF_RUNTIME_HEX_H
+
+#include "qrintf_runtime_integer.h"
+
+/* The eight hexadecimal digits of v as characters, the first one in the lowest byte. */
+QRINTF_INLINE qrintf_u64_t qrintf_hex_8(qrintf_u32_t v, int upper)
+{
+    qrintf_u64_t x = v, letters;
+    x = (x | x << 16) & QRINTF_U64(0x0000ffff0000ffff);
+    x = (x | x << 8) & QRINTF_U64(0x00ff00ff00ff00ff);
+    x = (x | x << 4) & QRINTF_U64(0x0f0f0f0f0f0f0f0f);
+    x = __builtin_bswap64(x);
+    letters = (x + QRINTF_U64(0x0606060606060606)) >> 4 & QRINTF_U64(0x0101010101010101);
+    return x + QRINTF_ASCII_ZEROS + letters * (upper ? 'A' - '0' - 10 : 'a' - '0' - 10);
+}
+
+/* %08x and %08X of 32 bits. */
+QRINTF_INLINE char *qrintf_hex32_08(char *p, qrintf_u32_t v, int upper)
+{
+    qrintf_store64(p, qrintf_hex_8(v, upper));
+    return p + 8;
+}
+
+/* %02x of what is below 256. */
+QRINTF_INLINE char *qrintf_hex8_02(char *p, qrintf_u32_t v, int upper)
+{
+    qrintf_u32_t x = (v >> 4 | v << 8) & 0x0f0f;
+    qrintf_u32_t letters = (x + 0x0606) >> 4 & 0x0101;
+    qrintf_store16(p, x + 0x3030 + letters * (upper ? 'A' - '0' - 10u : 'a' - '0' - 10u));
+    return p + 2;
+}
+
+/* %x (upper 0) and %X of 32 bits. */
+QRINTF_RUNTIME(qrintf_hex32)
+char *qrintf_hex32(char *p, qrintf_u32_t v, int upper)
+{
+    unsigned int zeros = (unsigned int)__builtin_clz(v | 1) >> 2;
+    qrintf_u64_t text = qrintf_hex_8(v, upper) >> zeros * 8;
+    QRINTF_SHARE(qrintf_hex32)
+    return qrintf_store_to_8(p, text, 8 - zeros);
+}
+
+/* %lx and its like. */
+QRINTF_RUNTIME(qrintf_hex64)
+char *qrintf_hex64(char *p, qrintf_u64_t v, int upper)
+{
+    QRINTF_SHARE(qrintf_hex64)
+    if (v >> 32 == 0)
+        return qrintf_hex32(p, (qrintf_u32_t)v, upper);
+    p = qrintf_hex32(p, (qrintf_u32_t)(v >> 32), upper);
+    return qrintf_hex32_08(p, (qrintf_u32_t)v, upper);
+}
+
+/* The digits of a magnitude in a letter's base. */
+QRINTF_INLINE char *qrintf_digits(char *p, qrintf_u64_t magnitude, unsigned int letter)
+{
+    switch (letter) {
+    case 'x': case 'X': case 'p':
+        return qrintf_hex64(p, magnitude, letter == 'X');
+    case 'o':
+        return qrintf_octal(p, magnitude);
+    default:
+        return qrintf_u64(p, magnitude);
+    }
+}
+
+/* Writes the sign that %d, or glibc's %p, asks for. */
+QRINTF_INLINE char *qrintf_sign(char *p, int negative, unsigned int spec)
+{
+    if (negative)
+        *p++ = '-';
+    else if (spec & QRINTF_PLUS)
+        *p++ = '+';
+    else if (spec & QRINTF_SPACE)
+        *p++ = ' ';
+    return p;
+}
+
+/*
+ * Every integer conversion with any flags, width and precision, and what %p is in glibc. `negative` is 0 for all but %d
+ * and %i; a negative width means QRINTF_MINUS, a negative precision none. The width is above INT_MIN.
+ */
+QRINTF_RUNTIME(qrintf_integer)
+char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
+{
+    char digits[24], prefix[3], *prefixed = prefix;
+    unsigned int letter = QRINTF_LETTER(spec);
+    int count = 0, zeros, pad;
+    QRINTF_SHARE(qrintf_integer)
+
+    if (width < 0) {
+        spec |= QRINTF_MINUS;
+        width = -width;
+    }
+    if (magnitude != 0 || precision != 0)
+        count = (int)(qrintf_digits(digits, magnitude, letter) - digits);
+    zeros = precision > count ? precision - count : 0;
+    if (letter == 'd' || letter == 'i' || letter == 'p')
+        prefixed = qrintf_sign(prefix, negative, spec);
+    if (letter == 'p' || ((letter | 0x20) == 'x' && (spec & QRINTF_HASH) && magnitude != 0)) {
+        *prefixed++ = '0';
+        *prefixed++ = letter == 'X' ? 'X' : 'x';
+    }
+    pad = width - (int)(prefixed - prefix) - zeros - count;
+    if (pad > 0 && (spec & (QRINTF_ZERO | QRINTF_MINUS)) == QRINTF_ZERO && precision < 0) {
+        zeros = pad;
+        pad = 0;
+    }
+    /* %#o promises one zero in front: one of those that are there already, or one more. */
+    if (letter == 'o' && (spec & QRINTF_HASH) && zeros == 0 && (magnitude != 0 || count == 0)) {
+        zeros = 1;
+        pad -= 1;
+    }
+    if (!(spec & QRINTF_MINUS))
+        p = qrintf_repeat(p, ' ', pad);
+    p = qrintf_copy(p, prefix, (qrintf_size_t)(prefixed - prefix));
+    p = qrintf_repeat(p, '0', zeros);
+    p = qrintf_copy(p, digits, (qrintf_size_t)count);
+    return spec & QRINTF_MINUS ? qrintf_repeat(p, ' ', pad) : p;
+}
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * qrintf_runtime_integer.h: decimal digits, and every mixture of flags, width and precision. See qrintf_runtime.h.
+ *
+ * Eight digits are made at once, in the bytes of one register: a number is split into two of four digits, those into four
+ * of two, those into eight of one, each step by one multiplication for all lanes. Leading zeros are then shifted out, so a
+ * number's length costs no branch within a class of lengths. docs/guide/digits.md proves each constant.
+ */
+#ifndef QRINTF_RUNTIME_INTEGER_H
+#define QRINTF_RUNTIME_INTEGER_H
+
+#include "qrintf_runtime_base.h"
+
+#define QRINTF_TEN8 100000000u
+#define QRINTF_TEN16 QRINTF_U64(10000000000000000)
+#define QRINTF_ASCII_ZEROS QRINTF_U64(0x3030303030303030)
+
+/* The eight digits of a number below 10^8, zeros in front included, the first one in the lowest byte. */
+QRINTF_INLINE qrintf_u64_t qrintf_digits_8(qrintf_u32_t v)
+{
+    qrintf_u32_t high = v / 10000;
+    qrintf_u64_t fours = high | (qrintf_u64_t)(v - high * 10000) << 32;
+    qrintf_u64_t hundreds = fours * 10486 >> 20 & QRINTF_U64(0x0000007f0000007f);
+    qrintf_u64_t twos = hundreds + ((fours - hundreds * 100) << 16);
+    qrintf_u64_t tens = twos * 103 >> 10 & QRINTF_U64(0x000f000f000f000f);
+    return tens + ((twos - tens * 10) << 8);
+}
+
+/* Writes a number below 10^8 with all eight digits. */
+QRINTF_INLINE char *qrintf_all_8(char *p, qrintf_u32_t v)
+{
+    qrintf_store64(p, qrintf_digits_8(v) | QRINTF_ASCII_ZEROS);
+    return p + 8;
+}
+
+/* Writes a number below 1000. */
+QRINTF_INLINE char *qrintf_below_1000(char *p, qrintf_u32_t v)
+{
+    qrintf_u32_t hundreds = v * 41 >> 12;
+    qrintf_u32_t rest = v - hundreds * 100;
+    qrintf_u32_t tens = rest * 103 >> 10;
+    qrintf_u32_t text = (hundreds | tens << 8 | (rest - tens * 10) << 16) + 0x303030;
+    unsigned int length = 1u + (v >= 10) + (v >= 100);
+    return qrintf_store_to_3(p, text >> (3 - length) * 8, length);
+}
+
+/* Writes a number from 1000 to 10^8 - 1. */
+QRINTF_INLINE char *qrintf_below_ten8(char *p, qrintf_u32_t v)
+{
+    qrintf_u64_t digits = qrintf_digits_8(v);
+    unsigned int zeros = (unsigned int)__builtin_ctzll(digits) >> 3;
+    return qrintf_store_4_to_8(p, (digits | QRINTF_ASCII_ZEROS) >> zeros * 8, 8 - zeros);
+}
+
+/* %u, and %hhu %hu as the caller has narrowed them. */
+QRINTF_RUNTIME(qrintf_u32)
+char *qrintf_u32(char *p, qrintf_u32_t v)
+{
+    qrintf_u32_t high;
+    QRINTF_SHARE(qrintf_u32)
+    if (v < 1000)
+        return qrintf_below_1000(p, v);
+    if (v < QRINTF_TEN8)
+        return qrintf_below_ten8(p, v);
+    high = v / QRINTF_TEN8;
+    return qrintf_all_8(qrintf_below_1000(p, high), v - high * QRINTF_TEN8);
+}
+
+/* %d: the sign is always written, and written over where there is none. */
+QRINTF_INLINE char *qrintf_i32(char *p, qrintf_i32_t v)
+{
+    *p = '-';
+    return qrintf_u32(p + (v < 0), v < 0 ? 0u - (qrintf_u32_t)v : (qrintf_u32_t)v);
+}
+
+/* %lu %llu %zu %ju. */
+QRINTF_RUNTIME(qrintf_u64)
+char *qrintf_u64(char *p, qrintf_u64_t v)
+{
+    QRINTF_SHARE(qrintf_u64)
+    if (v < QRINTF_TEN8)
+        return v < 1000 ? qrintf_below_1000(p, (qrintf_u32_t)v) : qrintf_below_ten8(p, (qrintf_u32_t)v);
+    if (v < QRINTF_TEN16) {
+        qrintf_u32_t high = (qrintf_u32_t)(v / QRINTF_TEN8);
+        p = high < 1000 ? qrintf_below_1000(p, high) : qrintf_below_ten8(p, high);
+        return qrintf_all_8(p, (qrintf_u32_t)(v - (qrintf_u64_t)high * QRINTF_TEN8));
+    } else {
+        qrintf_u32_t high = (qrintf_u32_t)(v / QRINTF_TEN16), middle;
+        v -= high * QRINTF_TEN16;
+        middle = (qrintf_u32_t)(v / QRINTF_TEN8);
+        p = high < 1000 ? qrintf_below_1000(p, high) : qrintf_below_ten8(p, high);
+        p = qrintf_all_8(p, middle);
+        return qrintf_all_8(p, (qrintf_u32_t)(v - (qrintf_u64_t)middle * QRINTF_TEN8));
+    }
+}
+
+/* %ld %lld %zd %td %jd. */
+QRINTF_INLINE char *qrintf_i64(char *p, qrintf_i64_t v)
+{
+    *p = '-';
+    return qrintf_u64(p + (v < 0), v < 0 ? 0u - (qrintf_u64_t)v : (qrintf_u64_t)v);
+}
+
+/* %02u: two digits, more where the number has more. */
+QRINTF_INLINE char *qrintf_u32_02(char *p, qrintf_u32_t v)
+{
+    qrintf_u32_t tens = v * 103 >> 10;
+    if (QRINTF_UNLIKELY(v > 99))
+        return qrintf_u32(p, v);
+    qrintf_store16(p, (v << 8) - tens * 2559 + 0x3030);
+    return p + 2;
+}
+
+/* %02d: of what is negative, the sign is one of the two. */
+QRINTF_INLINE char *qrintf_i32_02(char *p, qrintf_i32_t v)
+{
+    if (QRINTF_UNLIKELY((qrintf_u32_t)v > 99))
+        return qrintf_i32(p, v);
+    return qrintf_u32_02(p, (qrintf_u32_t)v);
+}
+
+/* %o. */
+QRINTF_RUNTIME(qrintf_octal)
+char *qrintf_octal(char *p, qrintf_u64_t v)
+{
+    char digits[22], *first = digits + sizeof digits;
+    QRINTF_SHARE(qrintf_octal)
+    do {
+        *--first = (char)('0' + (int)(v & 7));
+        v >>= 3;
+    } while (v != 0);
+    return qrintf_copy(p, first, (qrintf_size_t)(digits + sizeof digits - first));
+}
+
+#endif
