@@ -1,0 +1,137 @@
+//! Starts the measured parents and lets the rows take turns.
+
+use super::host::{Ask, Host, Kind, Materials, Turn};
+use super::options::Options;
+use super::report::{Figures, Parent, Report, RowReport};
+use super::rows::{ROWS, Row};
+use super::scratch::Scratch;
+use super::size::Size;
+use super::{child, sys};
+use crate::Error;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Beyond what it touches, a parent may need so much memory.
+const MARGIN: u64 = 128 << 20;
+
+/// Measures all rows from all sizes of parents.
+pub(super) fn measure(options: &Options, prefix: &[&str]) -> Result<Report, Error> {
+    sys::forbid_huge_pages();
+    let scratch = Scratch::new()?;
+    let image = child::image().ok_or(Error::Machine)?;
+    let child = scratch.program("tiny", &image)?;
+    let materials = Materials {
+        scratch: &scratch,
+        child: &child,
+        prefix,
+        noshell: noshell(options),
+    };
+    let rows: Vec<&Row> = ROWS.iter().filter(|row| wanted(options, row)).collect();
+    let parents = options.parents.iter();
+    Ok(Report {
+        count: options.count,
+        rounds: options.rounds,
+        child_bytes: image.len(),
+        parents: parents
+            .map(|touched| from_parent(options, &materials, &rows, *touched))
+            .collect(),
+    })
+}
+
+fn wanted(options: &Options, row: &Row) -> bool {
+    options.rows.is_empty() || options.rows.iter().any(|key| key == row.key)
+}
+
+/// The library that was named, or the one that `make build` or `make install` put near this program.
+fn noshell(options: &Options) -> Result<PathBuf, String> {
+    const NAME: &str = "libnoshell.so";
+    if let Some(named) = &options.noshell {
+        return named
+            .canonicalize()
+            .map_err(|error| format!("{}: {error}", named.display()));
+    }
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let near = program.ancestors().skip(1).take(2);
+    near.flat_map(|folder| [folder.join(NAME), folder.join("lib").join(NAME)])
+        .find(|file| file.is_file())
+        .ok_or_else(super::methods::no_library)
+}
+
+/// One row of one size while it is measured.
+type Turns = Result<Vec<Turn>, String>;
+
+fn from_parent(options: &Options, materials: &Materials<'_>, rows: &[&Row], touched: Size) -> Parent {
+    let mut hosts: BTreeMap<Kind, Result<Host, String>> = BTreeMap::new();
+    for row in rows {
+        hosts
+            .entry(row.kind)
+            .or_insert_with(|| start(row.kind, materials, touched));
+    }
+    let mut turns: Vec<Turns> = rows.iter().map(|_| Ok(Vec::new())).collect();
+    for _ in 0..options.rounds {
+        for (row, turns) in rows.iter().zip(&mut turns) {
+            let Some(host) = hosts.get_mut(&row.kind) else {
+                continue;
+            };
+            take_turn(options, row, host, turns);
+        }
+    }
+    drop(hosts);
+    let floor = rows.iter().position(|row| row.key == super::rows::FLOOR);
+    let floor = floor
+        .and_then(|index| turns[index].as_ref().ok())
+        .cloned()
+        .unwrap_or_default();
+    let report = |(row, turns): (&&Row, &Turns)| RowReport {
+        key: row.key,
+        what: row.what,
+        article: row.article,
+        found: turns.as_ref().ok().map(|turns| Figures::new(turns, &floor)),
+        reason: turns.as_ref().err().cloned(),
+    };
+    Parent {
+        touched,
+        rows: rows.iter().zip(&turns).map(report).collect(),
+    }
+}
+
+/// Lets a row measure once more, unless it has failed before.
+fn take_turn(options: &Options, row: &Row, host: &mut Result<Host, String>, turns: &mut Turns) {
+    let Ok(sofar) = turns else { return };
+    let ask = Ask {
+        row: row.key,
+        count: options.count,
+        budget_ms: options.budget_ms,
+    };
+    match host
+        .as_mut()
+        .map_err(|reason| reason.clone())
+        .and_then(|host| host.ask(ask))
+    {
+        Ok(turn) => sofar.push(turn),
+        Err(reason) => *turns = Err(reason),
+    }
+}
+
+/// Starts a parent if the machine has the memory for it.
+fn start(kind: Kind, materials: &Materials<'_>, touched: Size) -> Result<Host, String> {
+    let available = available_memory();
+    if touched.0 > 0 && available < touched.0.saturating_add(MARGIN) {
+        return Err(format!(
+            "needs {touched} of memory, of which {} MiB are available",
+            available >> 20
+        ));
+    }
+    let mut host = Host::start(kind, materials, touched)?;
+    host.ready()?;
+    Ok(host)
+}
+
+/// What the kernel thinks can be used without swapping; everything, if it does not say.
+fn available_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB"))
+        .and_then(|number| number.parse::<u64>().ok())
+        .map_or(u64::MAX, |kib| kib << 10)
+}

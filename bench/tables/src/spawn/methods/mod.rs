@@ -1,0 +1,110 @@
+//! The ways of starting a process, a function each: it starts the child, waits for it, and says how long the start kept
+//! the calling thread.
+
+mod libc_calls;
+mod noshell;
+mod raw;
+mod standard;
+
+use noshell::Library;
+use std::ffi::{CString, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Starts the child once and waits for it.
+pub(super) type Method = fn(&Context) -> Result<Duration, String>;
+
+const METHODS: &[(&str, Method)] = &[
+    ("vfork", raw::vfork_exec),
+    ("fork", raw::fork_exec),
+    ("fork-pipe", raw::fork_exec_pipe),
+    ("fork-split", raw::fork_exec_split),
+    ("posix-spawn", libc_calls::posix_spawn),
+    ("posix-spawn-pipe", libc_calls::posix_spawn_pipe),
+    ("posix-spawn-split", libc_calls::posix_spawn_split),
+    ("system", libc_calls::system),
+    ("popen", libc_calls::popen),
+    ("system-shell", libc_calls::system_shell),
+    ("system-preloaded", libc_calls::system),
+    ("popen-preloaded", libc_calls::popen),
+    ("system-shell-preloaded", libc_calls::system_shell),
+    ("popen-noshell", noshell::popen),
+    ("system-noshell", noshell::system),
+    ("std-status", standard::status),
+    ("std-output", standard::output),
+    ("std-pre-exec", standard::pre_exec),
+];
+
+/// The method of a row.
+pub(super) fn find(row: &str) -> Result<Method, String> {
+    let found = METHODS.iter().find(|(key, _)| *key == row);
+    found
+        .map(|(_, method)| *method)
+        .ok_or_else(|| format!("there is no row {row}"))
+}
+
+/// What methods need, made once.
+pub(super) struct Context {
+    child: PathBuf,
+    /// The child's path for C.
+    path: CString,
+    /// The child as a command of a shell.
+    command: CString,
+    /// A command that only a shell can run: the child, then nothing.
+    shell_command: CString,
+    library: Result<Library, String>,
+}
+
+impl Context {
+    pub(super) fn new(child: &Path, noshell: Option<&Path>) -> Result<Self, String> {
+        let text = child.as_os_str().as_bytes();
+        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
+        if !text.iter().all(plain) {
+            return Err(format!(
+                "{} has characters that a shell would read; set TMPDIR to another folder",
+                child.display()
+            ));
+        }
+        let c_string = |suffix: &str| {
+            let bytes = [text, suffix.as_bytes()].concat();
+            CString::new(bytes).map_err(|_| "a path with a NUL byte".to_owned())
+        };
+        Ok(Self {
+            child: child.to_owned(),
+            path: c_string("")?,
+            command: c_string("")?,
+            shell_command: c_string("; :")?,
+            library: noshell.ok_or_else(no_library).and_then(Library::open),
+        })
+    }
+
+    /// The argument vector of the child, ended by a null pointer.
+    fn argv(&self) -> [*const c_char; 2] {
+        [self.path.as_ptr(), std::ptr::null()]
+    }
+
+    /// Waits for whatever a row has left behind, so that its CPU time is counted.
+    pub(super) fn settle(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Why there is no library when none was found.
+pub(super) fn no_library() -> String {
+    "libnoshell.so is not beside this program; make build makes it, --noshell FILE names it".into()
+}
+
+/// What a child that must succeed reports otherwise.
+fn ended_well(status: i32) -> Result<(), String> {
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(format!("the child ended with wait status {status:#x}"))
+    }
+}
+
+/// The system's last error with the call that it belongs to.
+fn last_error(call: &str) -> String {
+    format!("{call}: {}", std::io::Error::last_os_error())
+}

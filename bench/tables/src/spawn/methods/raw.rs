@@ -1,0 +1,205 @@
+//! `vfork` and `fork`, followed by `execve`.
+#![allow(unsafe_code)]
+
+use super::{Context, ended_well, last_error};
+use std::ffi::{CString, c_char};
+use std::io::Read;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// `vfork`, `execve` and nothing else: no signal is blocked, no descriptor closed. This is the floor.
+pub(super) fn vfork_exec(context: &Context) -> Result<Duration, String> {
+    let argv = context.argv();
+    let began = Instant::now();
+    // SAFETY: path and argv outlive the call, and so does the environment, as this thread is the only one.
+    let pid = unsafe { vfork_execve(context.path.as_ptr(), argv.as_ptr(), environ) };
+    let blocked = began.elapsed();
+    if pid < 0 {
+        return Err(format!(
+            "vfork: {}",
+            std::io::Error::from_raw_os_error(-pid as i32)
+        ));
+    }
+    wait(pid as libc::pid_t)?;
+    Ok(blocked)
+}
+
+/// Returns the child's process number, or an error number below zero. A child that cannot execute exits with 127.
+///
+/// The child borrows this stack until it executes, so it may not write there: it runs the few instructions below, on
+/// registers, and never returns from them.
+#[cfg(target_arch = "x86_64")]
+unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
+    let pid: isize;
+    // SAFETY: the child touches registers alone, of which the parent has its own; the kernel spoils rcx and r11.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "mov eax, {execve}",
+            "syscall",
+            "mov edi, 127",
+            "mov eax, {exit_group}",
+            "syscall",
+            "2:",
+            execve = const libc::SYS_execve,
+            exit_group = const libc::SYS_exit_group,
+            inlateout("rax") libc::SYS_vfork as isize => pid,
+            in("rdi") path,
+            in("rsi") argv,
+            in("rdx") envp,
+            out("rcx") _,
+            out("r11") _,
+        );
+    }
+    pid
+}
+
+/// As on x86-64; this processor has `vfork` only as flags of `clone`.
+#[cfg(target_arch = "aarch64")]
+unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
+    let pid: isize;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the child touches registers alone, of which the parent has its own.
+    unsafe {
+        std::arch::asm!(
+            "svc #0",
+            "cbnz x0, 2f",
+            "mov x0, x9",
+            "mov x1, x10",
+            "mov x2, x11",
+            "mov x8, {execve}",
+            "svc #0",
+            "mov x0, #127",
+            "mov x8, {exit_group}",
+            "svc #0",
+            "2:",
+            execve = const libc::SYS_execve,
+            exit_group = const libc::SYS_exit_group,
+            inlateout("x0") flags as isize => pid,
+            in("x1") 0,
+            in("x2") 0,
+            in("x3") 0,
+            in("x4") 0,
+            in("x8") libc::SYS_clone,
+            in("x9") path,
+            in("x10") argv,
+            in("x11") envp,
+        );
+    }
+    pid
+}
+
+/// `fork`, then `execve`.
+pub(super) fn fork_exec(context: &Context) -> Result<Duration, String> {
+    let argv = context.argv();
+    let began = Instant::now();
+    let pid = fork(context, argv.as_ptr(), None)?;
+    let blocked = began.elapsed();
+    wait(pid)?;
+    Ok(blocked)
+}
+
+/// `fork`, then `execve`, with what the child writes read through a pipe.
+pub(super) fn fork_exec_pipe(context: &Context) -> Result<Duration, String> {
+    fork_exec_read(context, context.argv().as_ptr())
+}
+
+/// The same, from a command that is split at its blanks.
+pub(super) fn fork_exec_split(context: &Context) -> Result<Duration, String> {
+    let words = split(context);
+    fork_exec_read(context, pointers(&words).as_ptr())
+}
+
+fn fork_exec_read(context: &Context, argv: *const *const c_char) -> Result<Duration, String> {
+    let (reader, writer) = pipe()?;
+    let began = Instant::now();
+    let pid = fork(context, argv, Some(&writer))?;
+    let blocked = began.elapsed();
+    drop(writer);
+    read_all(reader)?;
+    wait(pid)?;
+    Ok(blocked)
+}
+
+fn fork(
+    context: &Context,
+    argv: *const *const c_char,
+    output: Option<&OwnedFd>,
+) -> Result<libc::pid_t, String> {
+    // SAFETY: between fork and execve the child calls what a signal handler may call, on memory that was ready before.
+    unsafe {
+        let pid = libc::fork();
+        if pid == 0 {
+            if let Some(output) = output {
+                libc::dup2(output.as_raw_fd(), 1);
+            }
+            libc::execve(context.path.as_ptr(), argv, environ);
+            libc::_exit(127);
+        }
+        if pid < 0 { Err(last_error("fork")) } else { Ok(pid) }
+    }
+}
+
+/// The words of the child's command, as the article's library makes them: whatever blanks separate.
+pub(super) fn split(context: &Context) -> Vec<CString> {
+    let words = context.command.to_bytes().split(u8::is_ascii_whitespace);
+    words.filter_map(|word| CString::new(word).ok()).collect()
+}
+
+/// An argument vector, ended by a null pointer.
+pub(super) fn pointers(words: &[CString]) -> Vec<*const c_char> {
+    words
+        .iter()
+        .map(|word| word.as_ptr())
+        .chain([std::ptr::null()])
+        .collect()
+}
+
+/// A pipe whose ends children do not inherit: what reads, what writes.
+pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), String> {
+    let (reader, writer) = std::io::pipe().map_err(|error| format!("pipe: {error}"))?;
+    Ok((reader.into(), writer.into()))
+}
+
+/// Reads a pipe to its end, which must bring the child's text.
+pub(super) fn read_all(reader: OwnedFd) -> Result<(), String> {
+    let mut found = Vec::new();
+    std::fs::File::from(reader)
+        .read_to_end(&mut found)
+        .map_err(|error| format!("read: {error}"))?;
+    said(&found)
+}
+
+/// What the child must have said.
+pub(super) fn said(found: &[u8]) -> Result<(), String> {
+    if found == super::super::child::TEXT {
+        Ok(())
+    } else {
+        Err(format!(
+            "the child wrote {} bytes that are not its text",
+            found.len()
+        ))
+    }
+}
+
+/// Waits for a child that must succeed.
+pub(super) fn wait(pid: libc::pid_t) -> Result<(), String> {
+    let mut status = 0;
+    // SAFETY: the kernel writes the status into a local variable.
+    if unsafe { libc::waitpid(pid, &raw mut status, 0) } < 0 {
+        return Err(last_error("waitpid"));
+    }
+    ended_well(status)
+}
+
+/// The environment, as C functions take it.
+pub(super) fn environment() -> *const *mut c_char {
+    // SAFETY: reads a pointer; this program never changes its environment.
+    unsafe { environ.cast() }
+}

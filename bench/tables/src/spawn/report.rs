@@ -1,0 +1,165 @@
+//! What was found: for each size of parent and each row the medians over the rounds, and the rounds themselves.
+
+use super::host::Turn;
+use super::size::Size;
+use super::statistics::{median, percentile, sorted};
+use serde::Serialize;
+
+/// A whole measurement.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Spawns of a row in a round, if its time allowed them.
+    pub count: u32,
+    /// Rounds, in each of which all rows took their turn.
+    pub rounds: u32,
+    /// Size of the child's file in bytes.
+    pub child_bytes: usize,
+    /// The sizes of parents, as they were asked for.
+    pub parents: Vec<Parent>,
+}
+
+/// What was found from parents of one size.
+#[derive(Debug, Serialize)]
+pub struct Parent {
+    /// Memory that the parents had touched, in bytes.
+    #[serde(rename = "touched_bytes")]
+    pub touched: Size,
+    /// The rows in the order of the table.
+    pub rows: Vec<RowReport>,
+}
+
+/// A way of starting a process: what was found, or why nothing could be.
+#[derive(Debug, Serialize)]
+pub struct RowReport {
+    /// Its name on the command line.
+    pub key: &'static str,
+    /// What it does, in words.
+    pub what: &'static str,
+    /// The row of the article that it measures again.
+    pub article: Option<&'static str>,
+    /// What was found.
+    #[serde(flatten)]
+    pub found: Option<Figures>,
+    /// Why nothing was.
+    pub reason: Option<String>,
+}
+
+/// Figures of a row, in microseconds a spawn.
+#[derive(Debug, Serialize)]
+pub struct Figures {
+    /// CPU time of parent and child together: the median over the rounds.
+    pub cpu_us: f64,
+    /// The smallest round.
+    pub cpu_us_min: f64,
+    /// CPU time of the parent alone.
+    pub parent_us: f64,
+    /// How long a spawn kept the calling thread: the median of all spawns.
+    pub blocked_p50_us: f64,
+    /// The same, for the slowest in a hundred.
+    pub blocked_p99_us: f64,
+    /// CPU time over that of bare vfork and execve in the same round, if that row was measured.
+    pub against_vfork: Option<f64>,
+    /// The rounds, in their order.
+    pub rounds: Vec<Round>,
+}
+
+/// One turn of a row.
+#[derive(Debug, Clone, Serialize)]
+pub struct Round {
+    /// Spawns that were made.
+    pub spawns: u32,
+    /// CPU time of parent and child together, in microseconds a spawn.
+    pub cpu_us: f64,
+    /// CPU time of the parent alone.
+    pub parent_us: f64,
+}
+
+impl Round {
+    fn new(turn: &Turn) -> Self {
+        let each = |ns: u64| ns as f64 / 1000.0 / f64::from(turn.spawns.max(1));
+        Self {
+            spawns: turn.spawns,
+            cpu_us: each(turn.cpu_ns),
+            parent_us: each(turn.own_ns),
+        }
+    }
+}
+
+impl Figures {
+    pub(super) fn new(turns: &[Turn], floor: &[Turn]) -> Self {
+        let rounds: Vec<Round> = turns.iter().map(Round::new).collect();
+        let floor: Vec<Round> = floor.iter().map(Round::new).collect();
+        let blocked = turns.iter().flat_map(|turn| &turn.blocked_ns);
+        let blocked = sorted(blocked.map(|ns| *ns as f64 / 1000.0));
+        let ratios = rounds
+            .iter()
+            .zip(&floor)
+            .map(|(round, floor)| round.cpu_us / floor.cpu_us);
+        Self {
+            cpu_us: median(rounds.iter().map(|round| round.cpu_us)),
+            cpu_us_min: rounds
+                .iter()
+                .map(|round| round.cpu_us)
+                .fold(f64::INFINITY, f64::min),
+            parent_us: median(rounds.iter().map(|round| round.parent_us)),
+            blocked_p50_us: percentile(&blocked, 0.50),
+            blocked_p99_us: percentile(&blocked, 0.99),
+            against_vfork: (!floor.is_empty()).then(|| median(ratios)),
+            rounds,
+        }
+    }
+}
+
+impl Report {
+    /// The report as one JSON object.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn turn(spawns: u32, cpu_us: u64) -> Turn {
+        Turn {
+            spawns,
+            cpu_ns: cpu_us * 1000 * u64::from(spawns),
+            own_ns: 1000 * u64::from(spawns),
+            blocked_ns: vec![2000; spawns as usize],
+        }
+    }
+
+    #[test]
+    fn figures_are_medians_over_rounds() {
+        let floor = [turn(10, 50), turn(10, 100), turn(10, 50)];
+        let figures = Figures::new(&[turn(10, 100), turn(1, 150), turn(10, 500)], &floor);
+        assert_eq!(
+            (figures.cpu_us, figures.cpu_us_min, figures.parent_us),
+            (150.0, 100.0, 1.0)
+        );
+        assert_eq!((figures.blocked_p50_us, figures.blocked_p99_us), (2.0, 2.0));
+        // Rounds are held against their own neighbours: 2, 1.5 and 10.
+        assert_eq!(figures.against_vfork, Some(2.0));
+    }
+
+    #[test]
+    fn without_the_floor_there_is_no_ratio() {
+        assert_eq!(Figures::new(&[turn(1, 1)], &[]).against_vfork, None);
+    }
+
+    #[test]
+    fn what_cannot_be_measured_says_why() {
+        let row = RowReport {
+            key: "node-spawn",
+            what: "Node",
+            article: None,
+            found: None,
+            reason: Some("node is not installed".into()),
+        };
+        let value: serde_json::Value = serde_json::to_value(&row).unwrap();
+        assert_eq!(value["reason"], "node is not installed");
+        assert!(value.get("cpu_us").is_none());
+    }
+}

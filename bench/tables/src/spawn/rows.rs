@@ -1,0 +1,129 @@
+//! The rows of the table, in the order in which they are printed and take their turns.
+
+use super::host::Kind;
+
+/// A way of starting a process.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Its name on the command line and in files.
+    pub(super) key: &'static str,
+    /// What it does, in words.
+    pub(super) what: &'static str,
+    /// The kind of parent that can do it.
+    pub(super) kind: Kind,
+    /// The row of the article that it measures again.
+    pub(super) article: Option<&'static str>,
+}
+
+const fn row(key: &'static str, what: &'static str, kind: Kind, article: Option<&'static str>) -> Row {
+    Row {
+        key,
+        what,
+        kind,
+        article,
+    }
+}
+
+/// The row that all others are held against.
+pub(super) const FLOOR: &str = "vfork";
+
+use Kind::{Go, Node, Plain, Preloaded, Python};
+
+/// All rows. The first is what the others are held against.
+pub(super) const ROWS: &[Row] = &[
+    row(
+        FLOOR,
+        "vfork + execve, bare",
+        Plain,
+        Some("vfork() + exec(), std pipes"),
+    ),
+    row(
+        "popen-noshell",
+        "popen_noshell(argv)",
+        Plain,
+        Some("the new noshell, default clone(), compat=0"),
+    ),
+    row(
+        "popen-preloaded",
+        "popen(\"T\") with libnoshell preloaded",
+        Preloaded,
+        Some("the new noshell, default clone(), compat=1"),
+    ),
+    row(
+        "posix-spawn",
+        "posix_spawn",
+        Plain,
+        Some("posix_spawn() + exec(), no pipes"),
+    ),
+    row(
+        "posix-spawn-pipe",
+        "posix_spawn with a pipe",
+        Plain,
+        Some("the new noshell, posix_spawn(), compat=0"),
+    ),
+    row(
+        "posix-spawn-split",
+        "posix_spawn with a pipe, command split",
+        Plain,
+        Some("the new noshell, posix_spawn(), compat=1"),
+    ),
+    row(
+        "fork-pipe",
+        "fork + execve with a pipe",
+        Plain,
+        Some("the new noshell, fork(), compat=0"),
+    ),
+    row(
+        "fork-split",
+        "fork + execve with a pipe, command split",
+        Plain,
+        Some("the new noshell, fork(), compat=1"),
+    ),
+    row("fork", "fork + execve", Plain, Some("fork() + exec(), std pipes")),
+    row("system", "system(\"T\")", Plain, Some("system()")),
+    row("popen", "popen(\"T\")", Plain, Some("popen()")),
+    row(
+        "system-preloaded",
+        "system(\"T\") with libnoshell preloaded",
+        Preloaded,
+        None,
+    ),
+    row("system-noshell", "system_noshell(argv)", Plain, None),
+    row("std-status", "Rust std: Command::status", Plain, None),
+    row("std-output", "Rust std: Command::output", Plain, None),
+    row("std-pre-exec", "Rust std: Command with pre_exec", Plain, None),
+    row("python-run", "Python: subprocess.Popen, wait", Python, None),
+    row(
+        "python-pre-exec",
+        "Python: subprocess.Popen, preexec_fn",
+        Python,
+        None,
+    ),
+    row("python-os-system", "Python: os.system", Python, None),
+    row("go-run", "Go: exec.Command, Start, Wait", Go, None),
+    row("go-output", "Go: exec.Command, Output", Go, None),
+    row("node-spawn", "Node: spawn, exit event", Node, None),
+    row("node-spawn-sync", "Node: spawnSync", Node, None),
+    row("node-exec-sync", "Node: execSync", Node, None),
+    row(
+        "system-shell",
+        "system(\"T; :\"), which needs a shell",
+        Plain,
+        None,
+    ),
+    row(
+        "system-shell-preloaded",
+        "system(\"T; :\") with libnoshell preloaded",
+        Preloaded,
+        None,
+    ),
+];
+
+/// Accepts the name of a row, for the command line.
+pub(super) fn known(text: &str) -> Result<String, String> {
+    if ROWS.iter().any(|row| row.key == text) {
+        return Ok(text.to_owned());
+    }
+    let keys: Vec<_> = ROWS.iter().map(|row| row.key).collect();
+    Err(format!("the rows are {}", keys.join(", ")))
+}
