@@ -1,0 +1,202 @@
+//! Floating-point numbers with a fixed number of decimals, exactly.
+//!
+//! A finite number is *m*·2^*e* with *m* < 2⁵³. Below 2⁶⁴ its integer part fits a word. The fraction is *f*/2^*s* with
+//! *f* < 2⁵³, so *f*·10^*n* fits 128 bits for every *n* up to 19; shifting by *s* leaves the digits, and comparing the
+//! remainder with half rounds them to the nearest, ties to even, which is what `core` and C do. Whatever is larger or
+//! longer, or no number, is left to `core`.
+//!
+//! The C runtime of `tools/qrintf` does the same.
+
+use crate::cursor::Cursor;
+use crate::digits;
+use crate::integer::decimal_64;
+use crate::layout::Layout;
+use crate::specialize::Specialized;
+use crate::specialize::kinds::{Debug, Display};
+use core::fmt::Arguments;
+
+/// The most decimals that are computed here.
+pub(crate) const DECIMALS_MAX: u16 = 19;
+
+/// A number rounded to so many decimals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rounded {
+    /// Whether it has a sign, as -0.0 does too.
+    pub(crate) negative: bool,
+    /// What stands before the point.
+    pub(crate) integer: u64,
+    /// What stands behind it, below 10^decimals.
+    pub(crate) fraction: u64,
+}
+
+const fn powers() -> [u64; DECIMALS_MAX as usize + 1] {
+    let mut powers = [1; DECIMALS_MAX as usize + 1];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+}
+
+pub(crate) static POWERS_OF_TEN: [u64; DECIMALS_MAX as usize + 1] = powers();
+
+/// Rounds to `decimals` decimals; `None` outside of what can be computed here.
+#[inline]
+pub(crate) fn round(value: f64, decimals: u16) -> Option<Rounded> {
+    if decimals > DECIMALS_MAX {
+        return None;
+    }
+    let bits = value.to_bits();
+    let negative = bits >> 63 != 0;
+    let exponent = (bits >> 52 & 0x7ff) as i32;
+    let stored = bits & ((1 << 52) - 1);
+    let (mantissa, exponent) = match exponent {
+        0 => (stored, -1074),
+        _ => (stored | 1 << 52, exponent - 1075),
+    };
+    if exponent >= 0 {
+        // Up to 2⁶⁴; infinities and NaN have the largest exponent of all.
+        let integer = (exponent <= 11).then(|| mantissa << exponent)?;
+        return Some(Rounded {
+            negative,
+            integer,
+            fraction: 0,
+        });
+    }
+    let shift = exponent.unsigned_abs();
+    let (integer, fraction) = match shift {
+        0..64 => (mantissa >> shift, mantissa & ((1 << shift) - 1)),
+        _ => (0, mantissa),
+    };
+    let power = POWERS_OF_TEN[usize::from(decimals)];
+    let product = u128::from(fraction) * u128::from(power);
+    // The product is below 2¹¹⁷: a longer shift leaves less than half.
+    let (quotient, remainder, half) = match shift {
+        0..128 => (
+            (product >> shift) as u64,
+            product & ((1 << shift) - 1),
+            1 << (shift - 1),
+        ),
+        _ => (0, 0, 1),
+    };
+    // Without decimals, it is the integer part that becomes even.
+    let odd = if decimals == 0 { integer & 1 } else { quotient & 1 } != 0;
+    let up = remainder > half || (remainder == half && odd);
+    let fraction = quotient + u64::from(up);
+    Some(if fraction == power {
+        Rounded {
+            negative,
+            integer: integer + 1,
+            fraction: 0,
+        }
+    } else {
+        Rounded {
+            negative,
+            integer,
+            fraction,
+        }
+    })
+}
+
+impl Rounded {
+    /// Appends it without its sign.
+    #[inline]
+    pub(crate) fn write<E>(self, out: &mut Cursor<'_, E>, decimals: u16) {
+        decimal_64(out, self.integer);
+        if decimals > 0 {
+            out.word(u64::from(b'.'), 1);
+            zero_padded(out, self.fraction, usize::from(decimals));
+        }
+    }
+}
+
+/// Appends exactly `count` digits, up to 20, of a number that has no more.
+#[inline]
+pub(crate) fn zero_padded<E>(out: &mut Cursor<'_, E>, number: u64, count: usize) {
+    const EIGHT: u64 = 100_000_000;
+    let (number, count) = if count > 8 {
+        zero_padded_high(out, number / EIGHT, count - 8);
+        (number % EIGHT, 8)
+    } else {
+        (number, count)
+    };
+    if count > 0 {
+        out.word(digits::eight(number as u32) >> (64 - 8 * count), count);
+    }
+}
+
+#[inline]
+fn zero_padded_high<E>(out: &mut Cursor<'_, E>, number: u64, count: usize) {
+    const EIGHT: u64 = 100_000_000;
+    if count > 8 {
+        out.word(
+            digits::eight((number / EIGHT) as u32) >> (64 - 8 * (count - 8)),
+            count - 8,
+        );
+        out.word(digits::eight((number % EIGHT) as u32), 8);
+    } else {
+        out.word(digits::eight(number as u32) >> (64 - 8 * count), count);
+    }
+}
+
+#[inline]
+fn precise<E>(out: &mut Cursor<'_, E>, value: f64, precision: u16, core: Arguments<'_>) {
+    match round(value, precision) {
+        Some(rounded) => {
+            out.word(u64::from(b'-'), usize::from(rounded.negative));
+            rounded.write(out, precision);
+        }
+        None => out.arguments(core),
+    }
+}
+
+#[inline]
+fn laid_out<E>(out: &mut Cursor<'_, E>, value: f64, layout: Layout, core: Arguments<'_>) {
+    let rounded = layout
+        .precision
+        .and_then(|precision| Some((precision, round(value, precision)?)));
+    let Some((precision, rounded)) = rounded else {
+        return out.arguments(core);
+    };
+    // 20 digits, the point, and the decimals.
+    let mut bytes = crate::Fixed::new([0; 21 + DECIMALS_MAX as usize]);
+    let mut cursor = Cursor::<E>::open(&mut bytes);
+    rounded.write(&mut cursor, precision);
+    cursor.close();
+    let sign: &[u8] = match (rounded.negative, layout.plus) {
+        (true, _) => b"-",
+        (false, true) => b"+",
+        _ => b"",
+    };
+    layout.number(out, sign, bytes.as_bytes());
+}
+
+macro_rules! floats {
+    ($($type:ty, $kind:ty;)*) => {$(
+        impl Specialized<$kind> for $type {
+            #[inline(always)]
+            fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
+                out.arguments(core);
+            }
+
+            #[inline]
+            fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
+                precise(out, f64::from(*self), precision, core);
+            }
+
+            #[inline]
+            fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, core: Arguments<'_>) {
+                laid_out(out, f64::from(*self), layout, core);
+            }
+        }
+    )*};
+}
+
+// With a precision, `{:?}` is `{}`.
+floats! {
+    f64, Display;
+    f32, Display;
+    f64, Debug;
+    f32, Debug;
+}

@@ -1,0 +1,118 @@
+//! Width, fill and precision of a value, and the padding that follows from them.
+
+use crate::cursor::Cursor;
+
+/// Everything that stands between `:` and the letter of the trait.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    /// What the width is filled with.
+    pub fill: char,
+    /// On which side the value stands.
+    pub align: Align,
+    /// Whether positive numbers have a sign.
+    pub plus: bool,
+    /// `#`.
+    pub alternate: bool,
+    /// Whether zeros between sign and digits make up the width.
+    pub zero: bool,
+    /// The least number of characters.
+    pub width: u16,
+    /// `.3`.
+    pub precision: Option<u16>,
+}
+
+/// On which side of its width a value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Numbers right, everything else left.
+    Unknown,
+    /// `<`
+    Left,
+    /// `^`
+    Center,
+    /// `>`
+    Right,
+}
+
+/// A width or precision that an argument gives.
+///
+/// # Panics
+/// When it exceeds 65535, as `core::fmt` does.
+#[inline]
+pub fn count(count: &usize) -> u16 {
+    match u16::try_from(*count) {
+        Ok(count) => count,
+        Err(_) => panic!("Formatting argument out of range"),
+    }
+}
+
+impl Layout {
+    /// Appends a number, whose sign and prefix come before the zeros that may fill it.
+    #[inline]
+    pub(crate) fn number<E>(&self, out: &mut Cursor<'_, E>, prefix: &[u8], digits: &[u8]) {
+        let missing = usize::from(self.width).saturating_sub(prefix.len() + digits.len());
+        let (left, right) = if self.zero {
+            (0, 0)
+        } else {
+            self.sides(missing, Align::Right)
+        };
+        fill(out, self.fill, left);
+        out.bytes(prefix);
+        fill(out, '0', if self.zero { missing } else { 0 });
+        out.bytes(digits);
+        fill(out, self.fill, right);
+    }
+
+    /// Appends text, of which the precision may cut off the end.
+    #[inline]
+    pub(crate) fn text<E>(&self, out: &mut Cursor<'_, E>, text: &str) {
+        let text = self.precision.map_or(text, |precision| cut(text, precision));
+        let missing = match self.width {
+            0 => 0,
+            width => usize::from(width).saturating_sub(text.chars().count()),
+        };
+        let (left, right) = self.sides(missing, Align::Left);
+        fill(out, self.fill, left);
+        out.text(text);
+        fill(out, self.fill, right);
+    }
+
+    #[inline]
+    fn sides(&self, missing: usize, unknown: Align) -> (usize, usize) {
+        match if self.align == Align::Unknown {
+            unknown
+        } else {
+            self.align
+        } {
+            Align::Left => (0, missing),
+            Align::Center => (missing / 2, missing.div_ceil(2)),
+            _ => (missing, 0),
+        }
+    }
+}
+
+/// At most so many characters of a text.
+#[inline]
+pub(crate) fn cut(text: &str, characters: u16) -> &str {
+    match text.char_indices().nth(usize::from(characters)) {
+        Some((at, _)) => &text[..at],
+        None => text,
+    }
+}
+
+/// Appends a character so many times.
+#[inline]
+pub(crate) fn fill<E>(out: &mut Cursor<'_, E>, character: char, mut count: usize) {
+    if !character.is_ascii() {
+        let mut bytes = [0; 4];
+        let character = character.encode_utf8(&mut bytes);
+        (0..count).for_each(|_| out.text(character));
+        return;
+    }
+    let word = u64::from_ne_bytes([character as u8; 8]);
+    while count > 8 {
+        out.word(word, 8);
+        count -= 8;
+    }
+    out.word(word, count);
+}
