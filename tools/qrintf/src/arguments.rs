@@ -1,0 +1,482 @@
+//! What a compiler's command line asks for, as far as it matters here: is there C to specialize, or must every word
+//! stay as it is?
+//!
+//! **Invariant:** an argument of an option is never taken for an option: `-o -E.c`, `-Xlinker -E` and `-Wl,-E` are no
+//! preprocessing.
+//! **Invariant:** words are passed on as they came; nothing here edits one.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+
+/// The words after the compiler's name, and what they mean.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    /// The words for the compiler: all but our own.
+    pub(crate) words: Vec<OsString>,
+    /// The sources among them that could be specialized.
+    pub(crate) sources: Vec<OsString>,
+    /// Why the command is none of our business, if it is not.
+    pub(crate) left: Option<Left>,
+    /// Whether `--qrintf-report` was among the words.
+    pub(crate) report: bool,
+}
+
+/// Why a whole command is passed through unchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// This word asks for something that the headers have no place in.
+    Word(OsString),
+    /// No `-O`, or `-O0` came last.
+    NotOptimized,
+    /// Nothing to compile: a link, a question, or other languages only.
+    NoSource,
+    /// C++ is specialized with `-DQRINTF_CXX` only.
+    CPlusPlus,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => write!(out, "{}", word.display()),
+            Self::NotOptimized => write!(out, "compiled without optimization"),
+            Self::NoSource => write!(out, "no C source on the command line"),
+            Self::CPlusPlus => write!(out, "C++ without -DQRINTF_CXX"),
+        }
+    }
+}
+
+/// Reads `words`; `cxx` says that the compiler takes even `.c` for C++, as `g++` does.
+pub(crate) fn read(words: impl Iterator<Item = OsString>, cxx: bool) -> Arguments {
+    let mut scan = Scan::default();
+    let mut kept = Vec::new();
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        if word == "--qrintf-report" {
+            scan.report = true;
+            continue;
+        }
+        let argument = if takes_next(&word) { words.next() } else { None };
+        scan.see(&word, argument.as_deref(), cxx);
+        kept.push(word);
+        kept.extend(argument);
+    }
+    let left = scan.verdict();
+    Arguments {
+        words: kept,
+        sources: scan.sources,
+        left,
+        report: scan.report,
+    }
+}
+
+/// What has been seen so far. Where words contradict each other the last one wins, as in the compilers.
+#[derive(Default)]
+struct Scan {
+    stop: Option<OsString>,
+    optimized: bool,
+    freestanding: Option<OsString>,
+    cxx_wanted: bool,
+    cxx_seen: bool,
+    inputs_only: bool,
+    sources: Vec<OsString>,
+    report: bool,
+}
+
+impl Scan {
+    fn see(&mut self, word: &OsStr, argument: Option<&OsStr>, cxx: bool) {
+        let bytes = word.as_encoded_bytes();
+        if self.inputs_only || !bytes.starts_with(b"-") {
+            return self.see_input(word, cxx);
+        }
+        if let Some(level) = optimization(bytes) {
+            self.optimized = level != b"0" && level != b"g";
+        } else if let Some(definition) = definition(bytes, argument) {
+            self.see_definition(definition, word);
+        } else if matches!(bytes, b"-ffreestanding" | b"-fno-hosted") {
+            self.freestanding = Some(word.into());
+        } else if matches!(bytes, b"-fhosted" | b"-fno-freestanding") {
+            self.freestanding = None;
+        } else if bytes == b"--" {
+            self.inputs_only = true;
+        } else if stops(bytes) {
+            self.stop.get_or_insert_with(|| word.into());
+        }
+    }
+
+    fn see_input(&mut self, word: &OsStr, cxx: bool) {
+        let bytes = word.as_encoded_bytes();
+        if bytes.starts_with(b"@") && !self.inputs_only {
+            self.stop.get_or_insert_with(|| word.into());
+        }
+        match language(bytes) {
+            Some(Language::C) if !cxx => self.sources.push(word.into()),
+            Some(Language::C | Language::CPlusPlus) => {
+                self.cxx_seen = true;
+                self.sources.push(word.into());
+            }
+            None => {}
+        }
+    }
+
+    fn see_definition(&mut self, definition: &[u8], word: &OsStr) {
+        match definition.split(|byte| *byte == b'=').next() {
+            Some(b"QRINTF_CXX") => self.cxx_wanted = true,
+            Some(b"QRINTF_DISABLE") => {
+                self.stop.get_or_insert_with(|| word.into());
+            }
+            _ => {}
+        }
+    }
+
+    fn verdict(&self) -> Option<Left> {
+        let word = self.stop.as_ref().or(self.freestanding.as_ref());
+        if let Some(word) = word {
+            Some(Left::Word(word.clone()))
+        } else if self.sources.is_empty() {
+            Some(Left::NoSource)
+        } else if self.cxx_seen && !self.cxx_wanted {
+            Some(Left::CPlusPlus)
+        } else if !self.optimized {
+            Some(Left::NotOptimized)
+        } else {
+            None
+        }
+    }
+}
+
+/// The level of an `-O` option: empty for `-O` itself, which means 1.
+fn optimization(word: &[u8]) -> Option<&[u8]> {
+    match word {
+        b"--optimize" => Some(b""),
+        _ => word.strip_prefix(b"--optimize=").or(word.strip_prefix(b"-O")),
+    }
+}
+
+/// What a `-D` defines, be it joined or the next word.
+fn definition<'a>(word: &'a [u8], argument: Option<&'a OsStr>) -> Option<&'a [u8]> {
+    match word {
+        b"-D" | b"--define-macro" => argument.map(OsStr::as_encoded_bytes),
+        _ => word.strip_prefix(b"--define-macro=").or(word.strip_prefix(b"-D")),
+    }
+}
+
+/// Whether the presence of this option alone leaves the command as it is.
+fn stops(word: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"-",
+        b"-###",
+        b"-E",
+        b"-M",
+        b"-MM",
+        b"-S",
+        b"--assemble",
+        b"--dependencies",
+        b"--help",
+        b"--preprocess",
+        b"--user-dependencies",
+        b"--version",
+        b"-fsyntax-only",
+        b"-fpreprocessed",
+        b"-fdirectives-only",
+        b"-nostdinc",
+        b"--no-standard-includes",
+        b"-nostdlibinc",
+        b"-traditional",
+        b"-traditional-cpp",
+        b"--traditional",
+        b"--traditional-cpp",
+    ];
+    const STARTS: &[&[u8]] = &[
+        b"-x",
+        b"--language",
+        b"-fno-builtin",
+        b"-print-",
+        b"--print-",
+        b"-dump",
+    ];
+    // These name an auxiliary file, and go with compiling.
+    const NOT: &[&[u8]] = &[b"-dumpbase", b"-dumpbase-ext", b"-dumpdir"];
+    WORDS.contains(&word) || (STARTS.iter().any(|start| word.starts_with(start)) && !NOT.contains(&word))
+}
+
+enum Language {
+    C,
+    CPlusPlus,
+}
+
+/// The language of an input by its suffix, if it is one that we know to specialize.
+fn language(input: &[u8]) -> Option<Language> {
+    let name = input.rsplit(|byte| *byte == b'/').next()?;
+    let dot = name.iter().rposition(|byte| *byte == b'.')?;
+    match &name[dot + 1..] {
+        b"c" => Some(Language::C),
+        b"C" | b"cc" | b"cp" | b"cpp" | b"cxx" | b"c++" | b"CPP" => Some(Language::CPlusPlus),
+        _ => None,
+    }
+}
+
+/// Whether the next word belongs to this one. Joined forms (`-ofile`, `-Idir`, `--param=x`) need no mention.
+fn takes_next(word: &OsStr) -> bool {
+    const WORDS: &[&str] = &[
+        // Languages and files.
+        "-o",
+        "--output",
+        "-x",
+        "--language",
+        "-include",
+        "--include",
+        "-imacros",
+        "--imacros",
+        "-include-pch",
+        "-aux-info",
+        "-wrapper",
+        "-specs",
+        "--specs",
+        "--config",
+        "-dumpbase",
+        "-dumpbase-ext",
+        "-dumpdir",
+        "--dumpbase",
+        "--dumpbase-ext",
+        "--dumpdir",
+        "--dump",
+        "-dsym-dir",
+        "-filelist",
+        "-working-directory",
+        "-serialize-diagnostics",
+        "--serialize-diagnostics",
+        "--analyzer-output",
+        // Macros.
+        "-A",
+        "--assert",
+        "-D",
+        "--define-macro",
+        "-U",
+        "--undefine-macro",
+        // Where headers are.
+        "-I",
+        "--include-directory",
+        "--include-directory-after",
+        "--include-prefix",
+        "--include-with-prefix",
+        "--include-with-prefix-after",
+        "--include-with-prefix-before",
+        "-F",
+        "-isystem",
+        "-isystem-after",
+        "-iquote",
+        "-idirafter",
+        "-iprefix",
+        "-iwithprefix",
+        "-iwithprefixbefore",
+        "-iwithsysroot",
+        "-isysroot",
+        "-imultilib",
+        "-imultiarch",
+        "-iframework",
+        "-iframeworkwithsysroot",
+        "-cxx-isystem",
+        "-stdlib++-isystem",
+        "-ivfsoverlay",
+        "-fmodules-user-build-path",
+        "--sysroot",
+        "-resource-dir",
+        "-B",
+        "--prefix",
+        // Dependencies.
+        "-MF",
+        "-MT",
+        "-MQ",
+        "-MJ",
+        "-dependency-file",
+        "-dependency-dot",
+        "-module-dependency-dir",
+        // Words for other programs.
+        "-Xlinker",
+        "--for-linker",
+        "-Xassembler",
+        "--for-assembler",
+        "-Xpreprocessor",
+        "-Xclang",
+        "-Xanalyzer",
+        "-Xcuda-fatbinary",
+        "-Xcuda-ptxas",
+        "-Xopenmp-target",
+        "-mllvm",
+        // Targets.
+        "-target",
+        "-arch",
+        "-G",
+        "-V",
+        "-b",
+        "-meabi",
+        "-mthread-model",
+        "-ccc-gcc-name",
+        "-ccc-install-dir",
+        "-gcc-toolchain",
+        "--param",
+        // The linker's.
+        "-L",
+        "--library-directory",
+        "-l",
+        "-T",
+        "-Tbss",
+        "-Tdata",
+        "-Ttext",
+        "-Ttext-segment",
+        "-u",
+        "--force-link",
+        "--undefined",
+        "-z",
+        "-e",
+        "--entry",
+        "-h",
+        "-R",
+        "-J",
+        "-Hd",
+        "-rpath",
+        "-init",
+        "-framework",
+        "-weak_library",
+        "-force_load",
+        "-lazy_library",
+        "-lazy_framework",
+        "-umbrella",
+        "-undefined",
+        "-install_name",
+        "-current_version",
+        "-compatibility_version",
+        "-bundle_loader",
+        "-exported_symbols_list",
+    ];
+    word.to_str()
+        .is_some_and(|word| WORDS.contains(&word) || word.starts_with("-Xarch_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Arguments {
+        read(line.split_whitespace().map(OsString::from), false)
+    }
+
+    fn left(line: &str) -> Option<Left> {
+        of(line).left
+    }
+
+    fn word(word: &str) -> Option<Left> {
+        Some(Left::Word(word.into()))
+    }
+
+    #[test]
+    fn optimized_c_is_ours() {
+        for line in [
+            "-O2 -c a.c",
+            "-c a.c -O",
+            "-O1 a.c -o a",
+            "-Os -g -Wall -std=c99 -pedantic-errors -Werror -c dir.d/a.c -o a.o",
+            "-O0 -O3 a.c b.c d.o -lm",
+            "-O2 -MD -MP -MF a.d -MT a.o -c a.c",
+            "-O2 -MMD -c a.c",
+            "-O2 -flto -fPIC -pipe -save-temps -c a.c",
+            "--optimize=2 -c a.c",
+            "-O2 -ffreestanding -fhosted -c a.c",
+            "-O2 -dumpbase a -c a.c",
+            "-O2 a.c b.s",
+        ] {
+            assert_eq!(left(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_options_are_not_options() {
+        for line in [
+            "-O2 a.c -Wl,-E -o a",
+            "-O2 a.c -Xlinker -E",
+            "-O2 -c a.c -o -E.c",
+            "-O2 -c a.c -o -E",
+            "-O2 -c a.c -MF -M",
+            "-O2 -c a.c -MT -S",
+            "-O2 -I -x -c a.c",
+            "-O2 -Wa,-S -Wp,-E -c a.c",
+            "-O2 -include -nostdinc -c a.c",
+            "-O2 -Xclang -S -mllvm -M -c a.c",
+            "-O2 -Xassembler @here -c a.c",
+            "-O2 --param -E -c a.c",
+            "-O2 -Xpreprocessor - -c a.c",
+        ] {
+            assert_eq!(left(line), None, "{line}");
+        }
+        assert_eq!(left("-O2 -o a.c"), Some(Left::NoSource));
+        assert_eq!(left("-O2 -include a.c b.o"), Some(Left::NoSource));
+        assert_eq!(left("-c a.c -o -O2"), Some(Left::NotOptimized));
+    }
+
+    #[test]
+    fn other_work_is_left_and_said_why() {
+        for (line, why) in [
+            ("-O2 -E a.c", "-E"),
+            ("-O2 -M a.c", "-M"),
+            ("-O2 -MM a.c", "-MM"),
+            ("-O2 -S a.c", "-S"),
+            ("-O2 --preprocess a.c", "--preprocess"),
+            ("-O2 -x c a.c", "-x"),
+            ("-O2 -xc++ a.c", "-xc++"),
+            ("-O2 @args a.c", "@args"),
+            ("-O2 - a.c", "-"),
+            ("-O2 -nostdinc -c a.c", "-nostdinc"),
+            ("-O2 -ffreestanding -c a.c", "-ffreestanding"),
+            ("-O2 -fno-builtin -c a.c", "-fno-builtin"),
+            ("-O2 -fno-builtin-snprintf -c a.c", "-fno-builtin-snprintf"),
+            ("-O2 -print-file-name=libc.a a.c", "-print-file-name=libc.a"),
+            ("-O2 -dumpversion a.c", "-dumpversion"),
+            ("-O2 --version a.c", "--version"),
+            ("-O2 -fsyntax-only a.c", "-fsyntax-only"),
+            ("-O2 -DQRINTF_DISABLE -c a.c", "-DQRINTF_DISABLE"),
+            ("-O2 -traditional-cpp -c a.c", "-traditional-cpp"),
+        ] {
+            assert_eq!(left(line), word(why), "{line}");
+        }
+        assert_eq!(left("-O2 -D QRINTF_DISABLE=1 -c a.c"), word("-D"));
+        for line in [
+            "-c a.c",
+            "-O2 -O0 -c a.c",
+            "-Og -c a.c",
+            "-O2 --optimize=0 -c a.c",
+        ] {
+            assert_eq!(left(line), Some(Left::NotOptimized), "{line}");
+        }
+        for line in [
+            "",
+            "-O2 a.o -o a",
+            "-O2 -c a.S b.s",
+            "-O2 -c a.i",
+            "-v",
+            "-O2 a.h",
+            "-O2 libc.c.so",
+        ] {
+            assert_eq!(left(line), Some(Left::NoSource), "{line}");
+        }
+    }
+
+    #[test]
+    fn c_plus_plus_is_asked_for() {
+        assert_eq!(left("-O2 -c a.cpp"), Some(Left::CPlusPlus));
+        assert_eq!(left("-O2 -c a.c b.cc"), Some(Left::CPlusPlus));
+        assert_eq!(left("-O2 -DQRINTF_CXX -c a.cpp"), None);
+        assert_eq!(left("-O2 -D QRINTF_CXX=1 -c a.C"), None);
+        let words = || ["-O2", "-c", "a.c"].into_iter().map(OsString::from);
+        assert_eq!(read(words(), true).left, Some(Left::CPlusPlus));
+    }
+
+    #[test]
+    fn every_word_but_our_own_is_passed_on() {
+        let arguments = of("-O2 --qrintf-report -c a.c -o --qrintf-report");
+        assert!(arguments.report);
+        assert_eq!(arguments.words, ["-O2", "-c", "a.c", "-o", "--qrintf-report"]);
+        assert_eq!(arguments.sources, ["a.c"]);
+        assert!(!of("-O2 -o --qrintf-report a.c").report);
+        assert_eq!(of("a.c -o").words, ["a.c", "-o"]);
+    }
+}
