@@ -1,0 +1,194 @@
+//! Makes the process: `clone3` onto a stack of its own, or `clone` where there is none.
+//!
+//! **Invariant:** while the child may run in our memory on this thread's behalf, this thread takes no signal, so no
+//! handler of the program's runs in the child.
+#![allow(unsafe_code)]
+
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use libc::{CLONE_CHILD_CLEARTID, CLONE_PIDFD, CLONE_VFORK, CLONE_VM, E2BIG, EINVAL, ENOSYS, EPERM};
+
+use crate::block::{Block, address};
+use crate::stack::Stack;
+use crate::step::Step;
+use crate::{newborn, sys};
+
+const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
+const CLONE_INTO_CGROUP: u64 = 1 << 33;
+
+/// The arguments of `clone3`, as of Linux 5.7.
+#[repr(C)]
+#[derive(Default)]
+struct Arguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    /// Zero: whoever fails before `execve` tells nobody but us. `execve` makes it `SIGCHLD`.
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
+}
+
+/// What kernels before 5.7 know of [`Arguments`]: all but the last three.
+const SIZE_FIRST: usize = 64;
+
+/// `clone3` is known not to work here: no such call, or a filter that refuses it.
+static NO_CLONE3: AtomicBool = AtomicBool::new(false);
+
+/// Has every child from now on made by `clone`, as on kernels without `clone3`, for tests of that path.
+#[doc(hidden)]
+pub fn force_legacy_clone(on: bool) {
+    NO_CLONE3.store(on, Ordering::Relaxed);
+}
+
+/// Whether the parent waits in `clone` until the child has left its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wait {
+    UntilExec,
+    NotAtAll,
+}
+
+/// A process that has just been made.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) pid: i32,
+    pub(crate) pidfd: OwnedFd,
+}
+
+/// Makes a child on `stack` that carries out `block`.
+///
+/// # Errors
+/// With the step and the errno. No child exists then.
+///
+/// # Safety
+/// Until the child has left our memory, `block` and all that it points to must live, and only the child may use `stack`.
+/// With [`Wait::UntilExec`] it has when this returns, with [`Wait::NotAtAll`] when the block says so.
+pub(crate) unsafe fn make(
+    block: &mut Block,
+    stack: &Stack,
+    cgroup: Option<i32>,
+    wait: Wait,
+) -> Result<Made, (Step, i32)> {
+    let before = sys::exchange_signal_mask(!0);
+    // SAFETY: the caller vouches for block and stack.
+    let made = unsafe { make_masked(block, stack, cgroup, wait) };
+    sys::exchange_signal_mask(before);
+    made
+}
+
+/// # Safety
+/// As [`make`].
+unsafe fn make_masked(
+    block: &mut Block,
+    stack: &Stack,
+    cgroup: Option<i32>,
+    wait: Wait,
+) -> Result<Made, (Step, i32)> {
+    let mut flags = (CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID) as u64;
+    if wait == Wait::UntilExec {
+        flags |= CLONE_VFORK as u64;
+    }
+    *block.present.get_mut() = 1;
+    if !NO_CLONE3.load(Ordering::Relaxed) {
+        // SAFETY: as the caller's.
+        match unsafe { clone3(block, stack, flags, cgroup) } {
+            Err(errno) if is_missing(errno) => {}
+            Err(errno) => return Err((blame(errno, cgroup), errno)),
+            Ok(made) => return Ok(made),
+        }
+    }
+    block.legacy = true;
+    block.cgroup = cgroup.unwrap_or(-1);
+    // SAFETY: as the caller's.
+    unsafe { clone(block, stack, flags) }.map_err(|errno| (Step::Clone, errno))
+}
+
+/// Whether an error means that this kernel, or a filter before it, does not know the call or its flags. With wrong
+/// arguments of ours, `clone` fails as well and is believed.
+fn is_missing(errno: i32) -> bool {
+    if errno == ENOSYS {
+        NO_CLONE3.store(true, Ordering::Relaxed);
+    }
+    matches!(errno, ENOSYS | EPERM | EINVAL | E2BIG)
+}
+
+/// Errors that `clone3` has only for a control group.
+fn blame(errno: i32, cgroup: Option<i32>) -> Step {
+    let of_cgroup = matches!(
+        errno,
+        libc::EACCES | libc::EBUSY | libc::EOPNOTSUPP | libc::EBADF | libc::ENODEV
+    );
+    if cgroup.is_some() && of_cgroup {
+        Step::Cgroup
+    } else {
+        Step::Clone
+    }
+}
+
+/// # Safety
+/// As [`make`].
+unsafe fn clone3(block: &Block, stack: &Stack, flags: u64, cgroup: Option<i32>) -> Result<Made, i32> {
+    let mut pidfd = -1;
+    let mut arguments = Arguments {
+        flags: flags | CLONE_CLEAR_SIGHAND,
+        pidfd: (&raw mut pidfd) as u64,
+        child_tid: address(&raw const block.present) as u64,
+        stack: stack.bottom() as u64,
+        stack_size: stack.size() as u64,
+        ..Arguments::default()
+    };
+    let mut size = SIZE_FIRST;
+    if let Some(cgroup) = cgroup {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = cgroup as u64;
+        size = size_of::<Arguments>();
+    }
+    let call = [address(&raw const arguments), size, 0, 0, 0];
+    // SAFETY: the arguments live through the call and name a stack that is the child's alone, as the caller says; `main`
+    // is made for such a child.
+    let answer = unsafe { sys::clone_onto(libc::SYS_clone3 as usize, call, newborn::main, address(block)) };
+    made(answer, pidfd)
+}
+
+/// # Safety
+/// As [`make`].
+unsafe fn clone(block: &Block, stack: &Stack, flags: u64) -> Result<Made, i32> {
+    let mut pidfd = -1_i32;
+    let top = stack.bottom() + stack.size();
+    let present = address(&raw const block.present);
+    let pidfd_at = (&raw mut pidfd) as usize;
+    #[cfg(target_arch = "x86_64")]
+    let call = [flags as usize, top, pidfd_at, present, 0];
+    #[cfg(target_arch = "aarch64")]
+    let call = [flags as usize, top, pidfd_at, 0, present];
+    // SAFETY: as in `clone3`.
+    let answer = unsafe { sys::clone_onto(libc::SYS_clone as usize, call, newborn::main, address(block)) };
+    made(answer, pidfd)
+}
+
+fn made(answer: isize, pidfd: i32) -> Result<Made, i32> {
+    if let Some(errno) = sys::failure(answer) {
+        return Err(errno);
+    }
+    let pid = answer as i32;
+    // Before Linux 5.2 `clone` ignores the flag, and there is nothing to hold the child by.
+    if pidfd < 0 {
+        // SAFETY: the child is ours and not waited for yet, so the number is still its own; the calls take no memory.
+        unsafe {
+            libc::kill(pid, libc::SIGKILL);
+            libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL);
+        }
+        return Err(ENOSYS);
+    }
+    Ok(Made {
+        pid,
+        // SAFETY: the kernel has just made this descriptor for us.
+        pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) },
+    })
+}

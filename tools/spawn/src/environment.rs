@@ -1,0 +1,166 @@
+//! The child's environment: this process's with changes, or one of its own.
+#![allow(unsafe_code)]
+
+use std::collections::TryReserveError;
+use std::ffi::{CStr, c_char};
+
+use crate::path;
+use crate::strings::Strings;
+
+/// Changes to an environment.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Environment {
+    cleared: bool,
+    /// Each name once, with its value if it is set and without if it is removed.
+    changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl Environment {
+    pub(crate) fn set(&mut self, name: &[u8], value: &[u8]) {
+        self.change(name, Some(value.to_vec()));
+    }
+
+    pub(crate) fn remove(&mut self, name: &[u8]) {
+        self.change(name, None);
+    }
+
+    fn change(&mut self, name: &[u8], value: Option<Vec<u8>>) {
+        match self.changes.iter_mut().find(|(other, _)| other == name) {
+            Some(change) => change.1 = value,
+            None => self.changes.push((name.to_vec(), value)),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.cleared = true;
+        self.changes.clear();
+    }
+
+    /// A name that cannot be one, if there is any.
+    pub(crate) fn wrong_name(&self) -> Option<&[u8]> {
+        let wrong = |name: &Vec<u8>| name.is_empty() || name.contains(&b'=');
+        let set = self.changes.iter().filter(|(_, value)| value.is_some());
+        set.map(|(name, _)| name)
+            .find(|name| wrong(name))
+            .map(Vec::as_slice)
+    }
+
+    pub(crate) fn has_nul(&self) -> bool {
+        self.changes
+            .iter()
+            .any(|(name, value)| name.contains(&0) || value.as_ref().is_some_and(|value| value.contains(&0)))
+    }
+
+    fn is_changed(&self, variable: &[u8]) -> bool {
+        self.changes.iter().any(|(name, _)| {
+            variable
+                .strip_prefix(name.as_slice())
+                .is_some_and(|rest| rest.first() == Some(&b'='))
+        })
+    }
+
+    /// Where the child's programs are, when its environment is this one.
+    pub(crate) fn search_path(&self) -> &[u8] {
+        if let Some((_, value)) = self.changes.iter().find(|(name, _)| name == b"PATH") {
+            return value.as_deref().unwrap_or(path::DEFAULT);
+        }
+        let inherited = (!self.cleared).then(|| inherited().find_map(|one| one.strip_prefix(b"PATH=")));
+        inherited.flatten().unwrap_or(path::DEFAULT)
+    }
+
+    /// The whole environment. Variables of this process are pointed to, and changed ones copied to `strings`; with `copy`
+    /// all are copied.
+    pub(crate) fn build(
+        &self,
+        copy: bool,
+        strings: &mut Strings,
+    ) -> Result<Vec<*const c_char>, TryReserveError> {
+        let mut pointers = Vec::new();
+        if !self.cleared {
+            for variable in inherited().filter(|variable| !self.is_changed(variable)) {
+                if copy {
+                    strings.try_push(&[variable])?;
+                } else {
+                    pointers.try_reserve(1)?;
+                    pointers.push(variable.as_ptr().cast());
+                }
+            }
+        }
+        for (name, value) in &self.changes {
+            if let Some(value) = value {
+                strings.try_push(&[name, b"=", value])?;
+            }
+        }
+        pointers.try_reserve(strings.len() + 1)?;
+        pointers.extend(strings.pointers());
+        pointers.push(std::ptr::null());
+        Ok(pointers)
+    }
+}
+
+unsafe extern "C" {
+    static mut environ: *const *const c_char;
+}
+
+/// The variables of this process.
+///
+/// Nobody may change the environment meanwhile. Whoever does so has promised it: `std::env::set_var` and `setenv` must
+/// not be called while another thread may read the environment, by whatever means.
+fn inherited() -> impl Iterator<Item = &'static [u8]> {
+    // SAFETY: as no one changes it, see above, this is null or an array of strings that ends with a null.
+    let mut next = unsafe { environ };
+    std::iter::from_fn(move || {
+        // SAFETY: see above; iteration stops at the null. Strings have a final 0.
+        unsafe {
+            if next.is_null() || (*next).is_null() {
+                return None;
+            }
+            let variable = CStr::from_ptr(*next).to_bytes();
+            next = next.add(1);
+            Some(variable)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn built(environment: &Environment, copy: bool) -> Vec<Vec<u8>> {
+        let mut strings = Strings::default();
+        let pointers = environment.build(copy, &mut strings).unwrap();
+        let (null, variables) = pointers.split_last().unwrap();
+        assert!(null.is_null());
+        // SAFETY: `build` says that they are strings; `strings` lives.
+        let text = |pointer: &*const c_char| unsafe { CStr::from_ptr(*pointer) }.to_bytes().to_vec();
+        variables.iter().map(text).collect()
+    }
+
+    #[test]
+    fn changes_replace_and_remove() {
+        let mut environment = Environment::default();
+        assert_eq!(built(&environment, false), built(&environment, true));
+        environment.remove(b"PATH");
+        assert_eq!(environment.search_path(), path::DEFAULT);
+        environment.set(b"PATH", b"/nowhere");
+        environment.set(b"PATHS", b"");
+        let all = built(&environment, false);
+        let paths: Vec<_> = all.iter().filter(|one| one.starts_with(b"PATH")).collect();
+        assert_eq!(paths, [b"PATH=/nowhere".as_slice(), b"PATHS="]);
+        assert_eq!(environment.search_path(), b"/nowhere");
+    }
+
+    #[test]
+    fn a_cleared_environment_has_what_was_set_since() {
+        let mut environment = Environment::default();
+        environment.set(b"A", b"1");
+        environment.clear();
+        environment.set(b"B", b"2");
+        assert_eq!(built(&environment, false), [b"B=2"]);
+        assert_eq!(environment.search_path(), path::DEFAULT);
+        assert_eq!(environment.wrong_name(), None);
+        environment.set(b"C=D", b"");
+        assert_eq!(environment.wrong_name(), Some(b"C=D".as_slice()));
+    }
+}

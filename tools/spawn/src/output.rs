@@ -1,0 +1,223 @@
+//! What a child wrote, collected with limits.
+
+use std::io::{ErrorKind, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use crate::calls::{self, PollFd};
+use crate::plan::Defaults;
+use crate::process::Process;
+use crate::{Child, Command, Error};
+
+/// Bytes that are read at once: what a pipe holds.
+const CHUNK: usize = 64 << 10;
+
+/// What happens to output beyond the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excess {
+    /// The process is killed, and [`Error::OutputLimit`] returned.
+    Fails,
+    /// It is read and thrown away, and [`Output::truncated`] says so.
+    CutOff,
+}
+
+/// Limits of what is collected.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    /// Bytes of each stream; 16 MiB by default.
+    pub limit_bytes: usize,
+    /// What happens beyond.
+    pub excess: Excess,
+    /// How long it may all take, to the end of the process and of its streams; for ever by default. Then the process is
+    /// ended by `SIGTERM`, and by `SIGKILL` after the grace, and [`Error::TimedOut`] returned.
+    pub timeout: Option<Duration>,
+    /// Time between the two signals; 2 s by default.
+    pub grace: Duration,
+}
+
+impl Default for Capture {
+    fn default() -> Capture {
+        Capture {
+            limit_bytes: 16 << 20,
+            excess: Excess::Fails,
+            timeout: None,
+            grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// How a process ended and what it wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to standard output, if that was a pipe.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error, if that was a pipe.
+    pub stderr: Vec<u8>,
+    /// Whether it wrote more than is here.
+    pub truncated: bool,
+}
+
+impl Command {
+    /// Runs it to its end. Standard streams are inherited, unless said otherwise.
+    ///
+    /// # Errors
+    /// As [`spawn`](Command::spawn) and [`Child::wait`].
+    pub fn status(&self) -> Result<ExitStatus, Error> {
+        self.spawn()?.wait()
+    }
+
+    /// Runs it to its end and collects what it writes, within the limits of [`Capture::default`]. Unless said otherwise,
+    /// standard input is empty and the other two are pipes.
+    ///
+    /// # Errors
+    /// As [`output_within`](Command::output_within).
+    pub fn output(&self) -> Result<Output, Error> {
+        self.output_within(&Capture::default())
+    }
+
+    /// The same within limits of your own.
+    ///
+    /// # Errors
+    /// As [`spawn`](Command::spawn) and [`Child::output`].
+    pub fn output_within(&self, capture: &Capture) -> Result<Output, Error> {
+        self.spawn_with(Defaults::CAPTURE)?.output(capture)
+    }
+}
+
+impl Child {
+    /// Waits for the end of the process and of the streams that are pipes, and collects what came.
+    ///
+    /// Standard input is closed first. A stream ends when nobody has it open any more, which may be later than the
+    /// process: it may have started others.
+    ///
+    /// # Errors
+    /// [`Error::OutputLimit`], [`Error::TimedOut`], and as [`wait`](Child::wait). The process has ended and is reaped then.
+    pub fn output(mut self, capture: &Capture) -> Result<Output, Error> {
+        drop(self.stdin.take());
+        let pid = self.id();
+        let mut streams = [
+            Stream::new("standard output", self.stdout.take()),
+            Stream::new("standard error", self.stderr.take()),
+        ];
+        let deadline = capture.timeout.map(|after| Instant::now() + after);
+        let collected = collect(&mut streams, capture, deadline, self.process());
+        let collected = collected.and_then(|()| match deadline {
+            None => self.process().wait_for_end(),
+            Some(deadline) => self.process().wait_until(deadline)?.ok_or(Error::TimedOut {
+                pid,
+                after: capture.timeout.unwrap_or_default(),
+            }),
+        });
+        let status = collected.map_err(|error| self.end_after(error, capture.grace))?;
+        let truncated = streams.iter().any(|stream| stream.truncated);
+        let [stdout, stderr] = streams.map(|stream| stream.bytes);
+        Ok(Output {
+            status,
+            stdout,
+            stderr,
+            truncated,
+        })
+    }
+
+    fn end_after(&mut self, error: Error, grace: Duration) -> Error {
+        let grace = if matches!(error, Error::TimedOut { .. }) {
+            grace
+        } else {
+            Duration::ZERO
+        };
+        // What is told is the first error; should this fail too, the drop kills and reaps.
+        if grace.is_zero() {
+            let _ = self.kill();
+            let _ = self.wait();
+        } else {
+            let _ = self.terminate(grace);
+        }
+        error
+    }
+}
+
+struct Stream {
+    name: &'static str,
+    pipe: Option<PipeReader>,
+    bytes: Vec<u8>,
+    truncated: bool,
+}
+
+impl Stream {
+    fn new(name: &'static str, pipe: Option<PipeReader>) -> Stream {
+        Stream {
+            name,
+            pipe,
+            bytes: Vec::new(),
+            truncated: false,
+        }
+    }
+
+    fn poll(&self) -> PollFd {
+        match &self.pipe {
+            Some(pipe) => calls::poll_for(pipe.as_fd(), libc::POLLIN),
+            // Negative numbers are passed over.
+            None => PollFd {
+                fd: -1,
+                events: 0,
+                revents: 0,
+            },
+        }
+    }
+
+    /// Reads once what is there.
+    fn read(&mut self, chunk: &mut [u8], capture: &Capture, process: &Process) -> Result<(), Error> {
+        let Some(pipe) = &mut self.pipe else { return Ok(()) };
+        let count = match pipe.read(chunk) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
+            Err(error) => return Err(process.failed("reading the output", error)),
+        };
+        if count == 0 {
+            self.pipe = None;
+        }
+        let room = capture.limit_bytes - self.bytes.len();
+        self.bytes.extend_from_slice(&chunk[..count.min(room)]);
+        if count <= room {
+            return Ok(());
+        }
+        self.truncated = true;
+        match capture.excess {
+            Excess::CutOff => Ok(()),
+            Excess::Fails => Err(Error::OutputLimit {
+                pid: process.pid(),
+                stream: self.name,
+                limit_bytes: capture.limit_bytes,
+            }),
+        }
+    }
+}
+
+/// Reads all streams to their ends.
+fn collect(
+    streams: &mut [Stream; 2],
+    capture: &Capture,
+    deadline: Option<Instant>,
+    process: &Process,
+) -> Result<(), Error> {
+    let mut chunk = vec![0; CHUNK];
+    while streams.iter().any(|stream| stream.pipe.is_some()) {
+        let mut polls = [streams[0].poll(), streams[1].poll()];
+        let ready = calls::poll(&mut polls, deadline).map_err(|error| process.failed("poll", error))?;
+        if !ready {
+            return Err(Error::TimedOut {
+                pid: process.pid(),
+                after: capture.timeout.unwrap_or_default(),
+            });
+        }
+        for (stream, poll) in streams.iter_mut().zip(&polls) {
+            if poll.revents != 0 {
+                stream.read(&mut chunk, capture, process)?;
+            }
+        }
+    }
+    Ok(())
+}

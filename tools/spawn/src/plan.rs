@@ -1,0 +1,403 @@
+//! From a command to the block that its child carries out: all that can be decided or allocated is, before there is a
+//! child.
+//!
+//! **Invariant:** a plan owns what its block points to, but for the variables of this process's own environment if it was
+//! not told to copy them.
+
+use std::collections::TryReserveError;
+use std::ffi::c_char;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+use crate::block::{Block, Operation, address};
+use crate::command::{Command, Mask};
+use crate::descriptors::{arrange, close_others};
+use crate::stdio::{Kind, Streams};
+use crate::step::Step;
+use crate::strings::Strings;
+use crate::sys::{Action, SIGNAL_SET_SIZE};
+use crate::{Error, Resource, calls, path, sys};
+
+const SHELL: &std::ffi::CStr = c"/bin/sh";
+
+static DEFAULT_ACTION: Action = Action::new(libc::SIG_DFL);
+static IGNORE_ACTION: Action = Action::new(libc::SIG_IGN);
+
+/// Everything a child needs, and what its parent keeps of it.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) block: Box<Block>,
+    pub(crate) streams: Streams,
+    /// Whether the child changes its credentials, which the kernel notes in the memory that we share.
+    pub(crate) changes_credentials: bool,
+    /// What the block points to, and the operations; but for the strings' first it is never read from here.
+    _operations: Vec<Operation>,
+    strings: Strings,
+    _variables: Strings,
+    _pointers: [Vec<*const c_char>; 4],
+    _limits: Vec<libc::rlimit64>,
+    _groups: Vec<u32>,
+}
+
+/// What standard streams are when nobody said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Defaults {
+    pub(crate) input: fn() -> Kind,
+    pub(crate) output: fn() -> Kind,
+}
+
+impl Defaults {
+    pub(crate) const INHERIT: Defaults = Defaults {
+        input: || Kind::Inherit,
+        output: || Kind::Inherit,
+    };
+    pub(crate) const CAPTURE: Defaults = Defaults {
+        input: || Kind::Null,
+        output: || Kind::Pipe,
+    };
+}
+
+impl Plan {
+    /// Makes the plan. With `copy` it shares nothing with this process that another thread may change.
+    pub(crate) fn new(command: &Command, defaults: Defaults, copy: bool) -> Result<Plan, Error> {
+        check(command)?;
+        let mut streams = Streams::default();
+        open_streams(command, defaults, &mut streams)?;
+        Plan::build(command, streams, copy).map_err(|_| {
+            let source = io::Error::from_raw_os_error(libc::ENOMEM);
+            command.failed(Step::Memory, String::new(), source)
+        })
+    }
+
+    fn build(command: &Command, streams: Streams, copy: bool) -> Result<Plan, TryReserveError> {
+        let options = &command.options;
+        let (mut strings, argument_count) = strings(command)?;
+        path::candidates(&command.program, command.environment.search_path(), &mut strings)?;
+        let mut variables = Strings::default();
+        let envp = command.environment.build(copy, &mut variables)?;
+
+        let mut pointers = strings.pointers().skip(1);
+        let directory = pointers.next().filter(|_| options.directory.is_some());
+        let argv = terminated(pointers.by_ref().take(argument_count));
+        let candidates = terminated(pointers);
+        let mut shell_argv = shell_arguments(&argv, options.shell_scripts);
+
+        let limits: Vec<_> = options
+            .limits
+            .iter()
+            .map(|&(_, soft, hard)| rlimit(soft, hard))
+            .collect();
+        let groups = options.groups.clone().unwrap_or_default();
+        let mut operations = Vec::with_capacity(16 + streams.places.len());
+        let mut list = List {
+            command,
+            operations: &mut operations,
+        };
+        list.relations();
+        list.descriptors(&streams);
+        list.resources(&limits);
+        list.credentials(&groups);
+        list.last(directory);
+
+        let mut block = Box::new(Block::empty());
+        block.operations = operations.as_ptr();
+        block.operation_count = operations.len();
+        block.candidates = candidates.as_ptr();
+        block.argv = argv.as_ptr();
+        block.envp = envp.as_ptr();
+        if options.shell_scripts {
+            block.shell_argv = shell_argv.as_mut_ptr();
+        }
+        block.signal_mask = match options.mask {
+            Mask::Set(set) => set.bits(),
+            Mask::Inherit => sys::signal_mask(),
+        };
+        Ok(Plan {
+            block,
+            streams,
+            changes_credentials: options.changes_credentials(),
+            _operations: operations,
+            strings,
+            _variables: variables,
+            _pointers: [argv, envp, candidates, shell_argv],
+            _limits: limits,
+            _groups: groups,
+        })
+    }
+
+    /// What the child reported, if a step of its failed.
+    pub(crate) fn failure(&self) -> Option<Error> {
+        let (step, detail, errno) = self.block.failure()?;
+        let mut strings = self
+            .strings
+            .iter()
+            .map(|text| String::from_utf8_lossy(text).into_owned());
+        let program = strings.next().unwrap_or_default();
+        let about = match step {
+            Step::Descriptor | Step::Group | Step::User | Step::Handlers => format!(" {detail}"),
+            Step::Limit => format!(" {}", Resource(detail as u32)),
+            Step::Directory => format!(" `{}`", strings.next().unwrap_or_default()),
+            _ => String::new(),
+        };
+        Some(Error::Start {
+            program,
+            step,
+            about,
+            source: io::Error::from_raw_os_error(errno),
+        })
+    }
+}
+
+/// What no kernel should be asked for.
+fn check(command: &Command) -> Result<(), Error> {
+    let nul = |what| Error::Nul {
+        program: command.program_name(),
+        what,
+    };
+    if command.program.contains(&0) {
+        return Err(nul("the program's name"));
+    }
+    if command.arguments.has_nul() || command.arg0.as_ref().is_some_and(|name| name.contains(&0)) {
+        return Err(nul("an argument"));
+    }
+    if command.environment.has_nul() {
+        return Err(nul("the environment"));
+    }
+    if command
+        .options
+        .directory
+        .as_ref()
+        .is_some_and(|path| path.contains(&0))
+    {
+        return Err(nul("the directory"));
+    }
+    match command.environment.wrong_name() {
+        None => Ok(()),
+        Some(name) => Err(Error::Variable {
+            program: command.program_name(),
+            name: String::from_utf8_lossy(name).into_owned(),
+        }),
+    }
+}
+
+fn open_streams(command: &Command, defaults: Defaults, streams: &mut Streams) -> Result<(), Error> {
+    let standard: [Option<Kind>; 3] = std::array::from_fn(|target| {
+        let default = if target == 0 {
+            defaults.input
+        } else {
+            defaults.output
+        };
+        command.kind(target).is_none().then(default)
+    });
+    let said = command.standard.iter().zip(&standard).enumerate();
+    let said = said.filter_map(|(target, (said, default))| {
+        let kind = said.as_ref().map(|stdio| &stdio.0).or(default.as_ref());
+        kind.map(|kind| (target as i32, kind))
+    });
+    let all = said.chain(
+        command
+            .descriptors
+            .iter()
+            .map(|(target, stdio)| (*target, &stdio.0)),
+    );
+    // Those that are the same as others come when the others are there.
+    let is_same = |kind: &Kind| matches!(kind, Kind::SameAs(_));
+    let (same, own): (Vec<_>, Vec<_>) = all.partition(|(_, kind)| is_same(kind));
+    for (target, kind) in own.into_iter().chain(same) {
+        let opened = if target < 0 {
+            Err(io::Error::from_raw_os_error(libc::EBADF))
+        } else {
+            streams.open(target, kind)
+        };
+        opened.map_err(|source| {
+            let about = match kind {
+                Kind::Read(path) | Kind::Write(path) | Kind::Append(path) => format!(" `{}`", path.display()),
+                _ => format!(" (descriptor {target})"),
+            };
+            command.failed(Step::Stream, about, source)
+        })?;
+    }
+    Ok(())
+}
+
+/// The program as it was given, the directory (or an empty string), the arguments beginning with the program's own name,
+/// and how many those are.
+fn strings(command: &Command) -> Result<(Strings, usize), TryReserveError> {
+    let mut strings = Strings::default();
+    strings.try_push(&[&command.program])?;
+    strings.try_push(&[command.options.directory.as_deref().unwrap_or_default()])?;
+    strings.try_push(&[command.arg0.as_deref().unwrap_or(&command.program)])?;
+    for argument in command.arguments.iter() {
+        strings.try_push(&[argument])?;
+    }
+    Ok((strings, command.arguments.len() + 1))
+}
+
+fn terminated(pointers: impl Iterator<Item = *const c_char>) -> Vec<*const c_char> {
+    pointers.chain([ptr::null()]).collect()
+}
+
+/// The shell, a place for the script, and the arguments after the script's own name.
+fn shell_arguments(argv: &[*const c_char], wanted: bool) -> Vec<*const c_char> {
+    if !wanted {
+        return Vec::new();
+    }
+    let head = [SHELL.as_ptr(), ptr::null()];
+    head.into_iter().chain(argv[1..].iter().copied()).collect()
+}
+
+fn rlimit(soft: u64, hard: u64) -> libc::rlimit64 {
+    libc::rlimit64 {
+        rlim_cur: soft,
+        rlim_max: hard,
+    }
+}
+
+/// The operations, while they are written down.
+struct List<'a> {
+    command: &'a Command,
+    operations: &'a mut Vec<Operation>,
+}
+
+impl List<'_> {
+    fn call(&mut self, step: Step, number: libc::c_long, arguments: [usize; 5]) {
+        self.call_about(step, 0, number, arguments);
+    }
+
+    fn call_about(&mut self, step: Step, detail: i32, number: libc::c_long, arguments: [usize; 5]) {
+        self.operations.push(Operation::Call {
+            number: number as usize,
+            arguments,
+            step,
+            detail,
+            tolerated: 0,
+        });
+    }
+
+    /// Signals, session and process group.
+    fn relations(&mut self) {
+        let options = &self.command.options;
+        let sets = [
+            (options.default_signals, &DEFAULT_ACTION),
+            (options.ignored_signals, &IGNORE_ACTION),
+        ];
+        for (set, action) in sets {
+            // These two do what they do; asking for it is an error.
+            for signal in set.without(libc::SIGKILL).without(libc::SIGSTOP).iter() {
+                let change = [signal as usize, address(action), 0, SIGNAL_SET_SIZE, 0];
+                self.call_about(Step::Handlers, signal, libc::SYS_rt_sigaction, change);
+            }
+        }
+        if options.session {
+            self.call(Step::Session, libc::SYS_setsid, [0; 5]);
+        }
+        if let Some(group) = options.process_group {
+            self.call(
+                Step::ProcessGroup,
+                libc::SYS_setpgid,
+                [0, group as usize, 0, 0, 0],
+            );
+        }
+        if let Some(home) = &options.home {
+            self.call(
+                Step::Home,
+                libc::SYS_fchdir,
+                [home.as_raw_fd() as usize, 0, 0, 0, 0],
+            );
+        }
+    }
+
+    /// Descriptors, before any limit could forbid a number.
+    fn descriptors(&mut self, streams: &Streams) {
+        arrange(&streams.places, self.operations);
+        let options = &self.command.options;
+        if options.close_others {
+            close_others(&streams.places, self.operations);
+        } else {
+            // Of the standard streams, those that were asked to be closed.
+            let closed = (0..3).filter(|target| !streams.places.iter().any(|place| place.target == *target));
+            for target in closed {
+                let (first, last) = (target as u32, target as u32);
+                self.operations.push(Operation::Close { first, last });
+            }
+        }
+        if let Some(target) = options.terminal {
+            let take = [target as usize, libc::TIOCSCTTY as usize, 0, 0, 0];
+            self.call(Step::Terminal, libc::SYS_ioctl, take);
+        }
+    }
+
+    /// What root may raise, before the user is another.
+    fn resources(&mut self, limits: &[libc::rlimit64]) {
+        let options = &self.command.options;
+        if let Some(mask) = options.umask {
+            self.call(Step::Umask, libc::SYS_umask, [mask as usize, 0, 0, 0, 0]);
+        }
+        if let Some(niceness) = options.nice {
+            let set = [libc::PRIO_PROCESS as usize, 0, niceness as usize, 0, 0];
+            self.call(Step::Nice, libc::SYS_setpriority, set);
+        }
+        for ((resource, _, _), limit) in options.limits.iter().zip(limits) {
+            let set = [0, resource.0 as usize, address(limit), 0, 0];
+            self.call_about(Step::Limit, resource.0 as i32, libc::SYS_prlimit64, set);
+        }
+    }
+
+    fn credentials(&mut self, groups: &[u32]) {
+        let options = &self.command.options;
+        let drops_groups = options.user.is_some() && options.groups.is_none() && calls::is_privileged();
+        if options.groups.is_some() || drops_groups {
+            let set = [groups.len(), address(groups.as_ptr()), 0, 0, 0];
+            self.call(Step::Groups, libc::SYS_setgroups, set);
+        }
+        if let Some(id) = options.group {
+            let id = id as usize;
+            self.call_about(Step::Group, id as i32, libc::SYS_setresgid, [id, id, id, 0, 0]);
+        }
+        if options.user.is_some() && options.capabilities.is_some() {
+            let keep = [libc::PR_SET_KEEPCAPS as usize, 1, 0, 0, 0];
+            self.call(Step::Capabilities, libc::SYS_prctl, keep);
+        }
+        if let Some(id) = options.user {
+            let id = id as usize;
+            self.call_about(Step::User, id as i32, libc::SYS_setresuid, [id, id, id, 0, 0]);
+        }
+        if let Some(set) = options.capabilities {
+            let narrow = options.user.is_some();
+            let set_bits = set.bits();
+            self.operations.push(Operation::Capabilities {
+                set: set_bits,
+                narrow,
+            });
+            for number in set.numbers() {
+                let raise = [
+                    libc::PR_CAP_AMBIENT as usize,
+                    libc::PR_CAP_AMBIENT_RAISE as usize,
+                    number,
+                    0,
+                    0,
+                ];
+                self.call(Step::Capabilities, libc::SYS_prctl, raise);
+            }
+        }
+    }
+
+    /// What is done as the user that the program will have.
+    fn last(&mut self, directory: Option<*const c_char>) {
+        let options = &self.command.options;
+        if let Some(directory) = directory {
+            self.call(Step::Directory, libc::SYS_chdir, [address(directory), 0, 0, 0, 0]);
+        }
+        if options.no_new_privileges {
+            let set = [libc::PR_SET_NO_NEW_PRIVS as usize, 1, 0, 0, 0];
+            self.call(Step::NoNewPrivileges, libc::SYS_prctl, set);
+        }
+        if let Some(signal) = options.parent_death_signal {
+            let set = [libc::PR_SET_PDEATHSIG as usize, signal as usize, 0, 0, 0];
+            self.call(Step::ParentDeath, libc::SYS_prctl, set);
+            let parent = std::process::id() as i32;
+            self.operations.push(Operation::CheckParent { parent });
+        }
+    }
+}
