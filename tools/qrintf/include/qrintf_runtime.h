@@ -8,6 +8,7 @@
  *     qrintf_runtime_integer.h    %d %i %u and the general form of every integer conversion
  *     qrintf_runtime_hex.h        %x %X %p
  *     qrintf_runtime_string.h     %s %c
+ *     qrintf_runtime_scale.h      a double times a power of ten, exactly
  *     qrintf_runtime_float.h      %f %F %e %E %g %G
  *
  * Invariant: a function writes forward from `p` and returns the new end; it writes no byte at or beyond what it returns,
@@ -18,10 +19,20 @@
 #ifndef QRINTF_RUNTIME_H
 #define QRINTF_RUNTIME_H
 
+/* Meant for functions of which there are several versions; here every copy is the same. */
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wstatic-in-inline"
+#endif
+
 #include "qrintf_runtime_base.h"
 #include "qrintf_runtime_integer.h"
 #include "qrintf_runtime_hex.h"
 #include "qrintf_runtime_string.h"
 #include "qrintf_runtime_float.h"
+
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
 
 #endif

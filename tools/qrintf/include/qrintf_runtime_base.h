@@ -26,7 +26,11 @@
 #define QRINTF_PRIVATE_COPY 1
 #endif
 
-/* QRINTF_RUNTIME(name) opens the definition of a shared function; QRINTF_SHARE(name) is the first statement of its body. */
+/*
+ * QRINTF_RUNTIME(name) opens the definition of a shared function, QRINTF_SHARE(name) comes first in its body.
+ * QRINTF_TABLE(owner, name) opens the definition of a table that only the shared function `owner` looks into.
+ * A shared function has no switch that could become a jump table: that would lie outside of the group and point into it.
+ */
 #if defined QRINTF_PRIVATE_COPY
 #define QRINTF_RUNTIME(name) static __attribute__((__noinline__, __unused__))
 #define QRINTF_SHARE(name)
@@ -48,16 +52,28 @@
 #define QRINTF_RUNTIME(name)                \
     static __attribute__((__noipa__, __unused__, \
                           __section__(".text." #name ",\"axG\",%progbits," #name ",comdat" QRINTF_COMMENT)))
+#define QRINTF_TABLE(owner, name)         \
+    static __attribute__((__unused__, \
+                          __section__(".rodata." #name ",\"aG\",%progbits," #owner ",comdat" QRINTF_COMMENT)))
 #define QRINTF_SHARE(name) __asm__(".weak " #name "\n\t.hidden " #name);
 #else
 #define QRINTF_RUNTIME(name) static __attribute__((__noinline__, __unused__))
 #define QRINTF_SHARE(name)
 #endif
 
+#ifndef QRINTF_TABLE
+#define QRINTF_TABLE(owner, name) static __attribute__((__unused__))
+#endif
+
 #define QRINTF_INLINE static __inline__ __attribute__((__always_inline__, __unused__))
 
 #define QRINTF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define QRINTF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Whether libc is glibc (<stdio.h> has said so by now); uClibc claims it too. */
+#if defined __GLIBC__ && !defined __UCLIBC__
+#define QRINTF_GLIBC 1
+#endif
 
 typedef __UINT16_TYPE__ qrintf_u16_t;
 typedef __INT32_TYPE__ qrintf_i32_t;
@@ -66,8 +82,12 @@ __extension__ typedef __INT64_TYPE__ qrintf_i64_t;
 __extension__ typedef __UINT64_TYPE__ qrintf_u64_t;
 typedef __SIZE_TYPE__ qrintf_size_t;
 
-/* A literal of 64 bits that is none of `long long` in old C. */
-#define QRINTF_U64(hex) (__extension__ hex##ULL)
+/* A literal of 64 bits. */
+#ifdef __LP64__
+#define QRINTF_U64(digits) digits##UL
+#else
+#define QRINTF_U64(digits) (__extension__ digits##ULL)
+#endif
 
 /*
  * A conversion's letter and flags, packed so that they are one constant argument: 'x' | QRINTF_HASH.

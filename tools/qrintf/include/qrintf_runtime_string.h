@@ -16,11 +16,6 @@ extern qrintf_size_t qrintf_strnlen(const char *, qrintf_size_t) __asm__("strnle
 }
 #endif
 
-/* Whether libc is glibc (<stdio.h> has said so by now); uClibc claims it too. */
-#if defined __GLIBC__ && !defined __UCLIBC__
-#define QRINTF_GLIBC 1
-#endif
-
 /* The length that %s or %.Ns of a string that is not null has: never a byte past `precision` is read, if that is not negative. */
 QRINTF_INLINE qrintf_size_t qrintf_length(const char *s, int precision)
 {
