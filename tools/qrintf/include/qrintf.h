@@ -1,0 +1,39 @@
+/*
+ * qrintf.h: sprintf and its family, with formats that are read at compile time.
+ *
+ *     snprintf(buffer, size, "%08x-%zx", time, length)
+ *
+ * With this header the call above becomes a check for room and two calls of functions that write hexadecimal digits.
+ * Same text, same return value, same effect on the buffer as libc's function; where that cannot be promised, the call
+ * stays a call of libc's function.
+ *
+ *     qrintf_count.h      how many arguments a call has, and lists as long as that
+ *     qrintf_fold.h       the format parser, which runs in the compiler's front end
+ *     qrintf_emit.h       what becomes of one directive: how much room it needs, and the code that writes it
+ *     qrintf_site.h       one call: sprintf, snprintf
+ *     qrintf_stream.h     printf, fprintf, dprintf, asprintf
+ *     qrintf_report.h     a note in the object file about each call, if asked for
+ *     qrintf_runtime.h    the functions that write
+ *
+ * Off without optimization, with QRINTF_DISABLE, for freestanding code, and in C++.
+ *
+ * Invariant: a user's expression is evaluated once, and none of it stands within the scope of a name of ours.
+ * Invariant: no system header is included but <stdio.h>, and nothing of libc is declared under libc's own name.
+ */
+#ifndef QRINTF_H
+#define QRINTF_H
+
+#pragma GCC system_header
+#include <stdio.h>
+
+#if defined __OPTIMIZE__ && !defined QRINTF_DISABLE && defined __GNUC__ && !defined __cplusplus \
+    && (!defined __STDC_HOSTED__ || __STDC_HOSTED__)
+#include "qrintf_count.h"
+#include "qrintf_runtime.h"
+#include "qrintf_report.h"
+#include "qrintf_fold.h"
+#include "qrintf_emit.h"
+#include "qrintf_site.h"
+#endif
+
+#endif

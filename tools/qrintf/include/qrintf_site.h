@@ -1,0 +1,158 @@
+/*
+ * qrintf_site.h: one call of sprintf or snprintf. See qrintf.h.
+ *
+ * A call that is specialized becomes
+ *
+ *     take each argument once, and measure the strings        room = what the whole text needs at most
+ *     it fits the buffer?      write it there, then a zero byte
+ *     no, but it is short?     write it on the stack, then copy what fits
+ *     else, or where a directive finds that libc has to do it:     libc's function, with the same arguments
+ *
+ * Any other call stays as it was written. libc's function is called by a name of our own in the former case, so that the
+ * compiler, which has checked the format against the arguments as written, does not do so again.
+ */
+#ifndef QRINTF_SITE_H
+#define QRINTF_SITE_H
+
+#include "qrintf_emit.h"
+
+/* The longest text that is written on the stack first. */
+#define QRINTF_SCRATCH_MAX 256
+
+extern int qrintf_libc_sprintf(char *, const char *, ...) __asm__("sprintf");
+extern int qrintf_libc_snprintf(char *, qrintf_size_t, const char *, ...) __asm__("snprintf");
+
+/* What the buffer is known to hold, as _FORTIFY_SOURCE has it; libc aborts where a call asks for more. */
+#if defined __USE_FORTIFY_LEVEL && __USE_FORTIFY_LEVEL > 0
+extern int qrintf_libc_sprintf_chk(char *, int, qrintf_size_t, const char *, ...) __asm__("__sprintf_chk");
+extern int qrintf_libc_snprintf_chk(char *, qrintf_size_t, int, qrintf_size_t, const char *, ...) __asm__("__snprintf_chk");
+#ifdef __glibc_objsize
+#define QRINTF_OBJECT(d) __glibc_objsize(d)
+#else
+#define QRINTF_OBJECT(d) __builtin_object_size(d, __USE_FORTIFY_LEVEL > 1)
+#endif
+#define QRINTF_SLOW_SPRINTF(d, object, ...) qrintf_libc_sprintf_chk(d, __USE_FORTIFY_LEVEL - 1, object, __VA_ARGS__)
+#define QRINTF_SLOW_SNPRINTF(d, n, object, ...) \
+    qrintf_libc_snprintf_chk(d, n, __USE_FORTIFY_LEVEL - 1, object, __VA_ARGS__)
+#else
+#define QRINTF_OBJECT(d) ((qrintf_size_t)-1)
+#define QRINTF_SLOW_SPRINTF(d, object, ...) qrintf_libc_sprintf(d, __VA_ARGS__)
+#define QRINTF_SLOW_SNPRINTF(d, n, object, ...) qrintf_libc_snprintf(d, n, __VA_ARGS__)
+#endif
+
+/* The call as it was written. glibc makes its checking forms macros where the compiler is clang. */
+#if defined __USE_FORTIFY_LEVEL && __USE_FORTIFY_LEVEL > 0 && defined sprintf
+#define QRINTF_PLAIN_SPRINTF(d, ...) \
+    __builtin___sprintf_chk(d, __USE_FORTIFY_LEVEL - 1, QRINTF_OBJECT(d), __VA_ARGS__)
+#define QRINTF_PLAIN_SNPRINTF(d, n, ...) \
+    __builtin___snprintf_chk(d, n, __USE_FORTIFY_LEVEL - 1, QRINTF_OBJECT(d), __VA_ARGS__)
+#else
+#define QRINTF_PLAIN_SPRINTF sprintf
+#define QRINTF_PLAIN_SNPRINTF snprintf
+#endif
+
+/* glibc formats into buffers that claim more than INT_MAX bytes; POSIX, and musl, call that an error. */
+#ifdef QRINTF_GLIBC
+#define QRINTF_SIZE_FITS(n) 1
+#else
+#define QRINTF_SIZE_FITS(n) ((n) <= 0x7fffffff)
+#endif
+
+/* Ends a text that was written on the stack: copies what `size` bytes hold of it. */
+QRINTF_RUNTIME(qrintf_cut)
+int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
+{
+    qrintf_size_t length = (qrintf_size_t)(end - from);
+    QRINTF_SHARE(qrintf_cut)
+    if (size != 0)
+        *qrintf_copy(to, from, length < size ? length : size - 1) = 0;
+    return (int)length;
+}
+
+/* What the format and the arguments' types have to say: qrintf_outcome, qrintf_fixed, qrintf_varies. */
+#define QRINTF_JUDGE(n, f)                                                                                    \
+    enum {                                                                                                    \
+        qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_ADD_FIXED, ),                                     \
+        qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, ),                                                   \
+        qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,                                   \
+        qrintf_outcome = qrintf_eT                               ? (int)qrintf_eT                             \
+                         : !(1 QRINTF_EACH_##n(QRINTF_CHECK, )) ? QRINTF_NOT_THAT_TYPE                        \
+                                                                 : QRINTF_SPECIALIZED                         \
+    };
+
+#define QRINTF_TAKE(k, argument) const qrintf_t##k##_t qrintf_t##k = (argument);
+#define QRINTF_STARS int qrintf_width = 0, qrintf_precision = QRINTF_NONE;
+
+/* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
+#define QRINTF_WRITE(n, f)                        \
+    QRINTF_PAIRS_##n(QRINTF_PUT, f)               \
+    QRINTF_PIECES(f, n, T)                        \
+    (void)qrintf_width, (void)qrintf_precision;
+
+#define QRINTF_SNPRINTF(n, d, size, f, ...)                                                                   \
+    __extension__({                                                                                           \
+        QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                                              \
+        QRINTF_PARSE(n, f)                                                                                    \
+        QRINTF_JUDGE(n, f)                                                                                    \
+        QRINTF_NOTE("snprintf", qrintf_outcome, QRINTF_LITERAL(f))                                            \
+        __builtin_choose_expr(                                                                                \
+            qrintf_outcome == QRINTF_SPECIALIZED, ({                                                          \
+                __label__ qrintf_slow;                                                                        \
+                const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                         \
+                char *const qrintf_to = (d);                                                                  \
+                const qrintf_size_t qrintf_size = (size);                                                     \
+                QRINTF_ZIP_##n(QRINTF_TAKE, __VA_ARGS__)                                                      \
+                QRINTF_STARS                                                                                  \
+                qrintf_size_t qrintf_room = qrintf_fixed;                                                     \
+                char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                     \
+                char *qrintf_p;                                                                               \
+                int qrintf_result;                                                                            \
+                QRINTF_EACH_##n(QRINTF_MEASURE, )                                                             \
+                if (QRINTF_UNLIKELY(qrintf_size > qrintf_object || !QRINTF_SIZE_FITS(qrintf_size)))           \
+                    goto qrintf_slow;                                                                         \
+                if (QRINTF_LIKELY(qrintf_room < (qrintf_varies && qrintf_size > QRINTF_ROOM_MAX ? QRINTF_ROOM_MAX : qrintf_size))) \
+                    qrintf_p = qrintf_to;                                                                     \
+                else if (qrintf_short)                                                                        \
+                    qrintf_p = qrintf_scratch;                                                                \
+                else                                                                                          \
+                    goto qrintf_slow;                                                                         \
+                QRINTF_WRITE(n, f)                                                                            \
+                if (!qrintf_short || qrintf_room < qrintf_size) {                                             \
+                    *qrintf_p = 0;                                                                            \
+                    qrintf_result = (int)(qrintf_p - qrintf_to);                                              \
+                } else {                                                                                      \
+                    qrintf_result = qrintf_cut(qrintf_to, qrintf_size, qrintf_scratch, qrintf_p);             \
+                }                                                                                             \
+                if (0) {                                                                                      \
+                qrintf_slow:                                                                                  \
+                    qrintf_result = QRINTF_SLOW_SNPRINTF(qrintf_to, qrintf_size, qrintf_object, f, QRINTF_VALUES_##n); \
+                }                                                                                             \
+                qrintf_result;                                                                                \
+            }),                                                                                               \
+            QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__));                                                  \
+    })
+
+#define QRINTF_SNPRINTF_1(...) QRINTF_SNPRINTF(1, __VA_ARGS__)
+#define QRINTF_SNPRINTF_2(...) QRINTF_SNPRINTF(2, __VA_ARGS__)
+#define QRINTF_SNPRINTF_3(...) QRINTF_SNPRINTF(3, __VA_ARGS__)
+#define QRINTF_SNPRINTF_4(...) QRINTF_SNPRINTF(4, __VA_ARGS__)
+#define QRINTF_SNPRINTF_5(...) QRINTF_SNPRINTF(5, __VA_ARGS__)
+#define QRINTF_SNPRINTF_6(...) QRINTF_SNPRINTF(6, __VA_ARGS__)
+#define QRINTF_SNPRINTF_7(...) QRINTF_SNPRINTF(7, __VA_ARGS__)
+#define QRINTF_SNPRINTF_8(...) QRINTF_SNPRINTF(8, __VA_ARGS__)
+#define QRINTF_SNPRINTF_9(...) QRINTF_SNPRINTF(9, __VA_ARGS__)
+#define QRINTF_SNPRINTF_10(...) QRINTF_SNPRINTF(10, __VA_ARGS__)
+#define QRINTF_SNPRINTF_11(...) QRINTF_SNPRINTF(11, __VA_ARGS__)
+#define QRINTF_SNPRINTF_12(...) QRINTF_SNPRINTF(12, __VA_ARGS__)
+#define QRINTF_SNPRINTF_13(...) QRINTF_SNPRINTF(13, __VA_ARGS__)
+#define QRINTF_SNPRINTF_14(...) QRINTF_SNPRINTF(14, __VA_ARGS__)
+#define QRINTF_SNPRINTF_15(...) QRINTF_SNPRINTF(15, __VA_ARGS__)
+#define QRINTF_SNPRINTF_16(...) QRINTF_SNPRINTF(16, __VA_ARGS__)
+#define QRINTF_SNPRINTF_0(...) QRINTF_PLAIN_SNPRINTF(__VA_ARGS__)
+#define QRINTF_SNPRINTF_MANY(...) QRINTF_PLAIN_SNPRINTF(__VA_ARGS__)
+#define QRINTF_SNPRINTF_NONE(...) QRINTF_PLAIN_SNPRINTF(__VA_ARGS__)
+
+#undef snprintf
+#define snprintf(...) QRINTF_PASTE(QRINTF_SNPRINTF_, QRINTF_COUNT_3(__VA_ARGS__))(__VA_ARGS__)
+
+#endif
