@@ -18,13 +18,16 @@ HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || 
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build test lint fmt bench bench-kv fuzz doc install uninstall clean help
+.PHONY: run build libnoshell test lint fmt bench bench-kv fuzz doc install uninstall clean help
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
 
-build: ## build target/release/hikyaku
+build: libnoshell ## build target/release/hikyaku and what stands beside it
 	$(CARGO) build --release --locked -p hikyaku
+
+libnoshell: ## build target/release/libnoshell.so and libnoshell.a
+	$(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET))/release
 
 test: ## install what the tests need, then check the format, the lints, the docs, and run every test
 	tests/install

@@ -1,0 +1,191 @@
+/*
+ * dash's table of variables, as far as it reaches the environment of a command.
+ *
+ * dash keeps variables in 39 chains. Its own stand first in theirs, what it imports follows in the order of the
+ * environment, and a command gets the exported ones chain by chain. Here the chains are made of indexes into one array.
+ */
+#define _GNU_SOURCE
+#include "environment.h"
+#include "directory.h"
+#include "kernel.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHAINS 39
+
+struct variable {
+    const char *text; /* NAME=value */
+    unsigned short name_length;
+    unsigned char exported;
+    int next; /* index of the next in the chain, or -1 */
+};
+
+struct table {
+    struct variable *variables;
+    int count;
+    int heads[CHAINS];
+    int tails[CHAINS];
+};
+
+/* dash's own variables, in the order in which chains hold them, with the values that it gives them. */
+static const char *const own_variables[] = {
+    "LINENO=", "OPTIND=1", "PS4=+ ", "PS2=> ", "PS1=$ ",
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "MAILPATH", "MAIL", "IFS= \t\n",
+};
+#define OWN_COUNT (sizeof own_variables / sizeof *own_variables)
+
+/* PPID and PWD may come on top. */
+#define EXTRA_COUNT (OWN_COUNT + 2)
+
+static size_t name_length(const char *text) {
+    return (size_t)(strchrnul(text, '=') - text);
+}
+
+static unsigned chain_of(const char *text, size_t length) {
+    unsigned hash = (unsigned)(unsigned char)text[0] << 4;
+    for (size_t i = 0; i < length; i++)
+        hash += (unsigned char)text[i];
+    return hash % CHAINS;
+}
+
+static struct variable *find(struct table *table, const char *text, size_t length, unsigned chain) {
+    for (int i = table->heads[chain]; i >= 0; i = table->variables[i].next) {
+        struct variable *variable = &table->variables[i];
+        if (variable->name_length == length && memcmp(variable->text, text, length) == 0)
+            return variable;
+    }
+    return NULL;
+}
+
+/* Sets a variable, at the end of its chain if it is new. Exporting is for ever. */
+static struct variable *set(struct table *table, const char *text, size_t length, int exported) {
+    unsigned chain = chain_of(text, length);
+    struct variable *variable = find(table, text, length, chain);
+    if (!variable) {
+        int index = table->count++;
+        variable = &table->variables[index];
+        *variable = (struct variable){.name_length = (unsigned short)length, .next = -1};
+        if (table->tails[chain] >= 0)
+            table->variables[table->tails[chain]].next = index;
+        else
+            table->heads[chain] = index;
+        table->tails[chain] = index;
+    }
+    variable->text = text;
+    variable->exported |= (unsigned char)exported;
+    return variable;
+}
+
+static const char *value_of(struct table *table, const char *name) {
+    size_t length = strlen(name);
+    struct variable *variable = find(table, name, length, chain_of(name, length));
+    return variable && variable->text[length] == '=' ? variable->text + length + 1 : NULL;
+}
+
+static int is_number(const char *text) {
+    size_t length = strspn(text, "0123456789");
+    return length > 0 && length < 9 && text[length] == 0;
+}
+
+static enum noshell_reason import(struct table *table, char *const *environment) {
+    for (; *environment; environment++) {
+        const char *text = *environment;
+        size_t length = name_length(text);
+        if (text[length] == 0 || length > USHRT_MAX || !noshell_is_name(text, length))
+            continue;
+        /* dash refuses to start with an OPTIND that is no number. */
+        if (length == 6 && memcmp(text, "OPTIND", 6) == 0 && !is_number(text + 7))
+            return NOSHELL_ENVIRONMENT;
+        set(table, text, length, 1);
+    }
+    return NOSHELL_DIRECT;
+}
+
+/* Decimal digits before `end`, which is not written to. */
+static char *digits(char *end, unsigned long value) {
+    do
+        *--end = (char)('0' + value % 10);
+    while (value /= 10);
+    return end;
+}
+
+static enum noshell_reason set_own(struct table *table, struct noshell_scratch *scratch) {
+    char *parent = noshell_scratch_part(scratch, 32);
+    char *directory = noshell_scratch_part(scratch, PATH_MAX + 8);
+    if (!parent || !directory)
+        return NOSHELL_NO_RESOURCES;
+    set(table, "IFS= \t\n", 3, 0);
+    set(table, "OPTIND=1", 6, 0);
+    parent[31] = 0;
+    parent = digits(parent + 31, (unsigned long)getpid()) - 5;
+    memcpy(parent, "PPID=", 5);
+    set(table, parent, 4, 0);
+    const char *pwd = value_of(table, "PWD");
+    if (noshell_directory_is(pwd))
+        return NOSHELL_DIRECT;
+    if (noshell_directory_find(directory, PATH_MAX + 8) < 0)
+        return NOSHELL_DIRECTORY;
+    set(table, directory, 3, 1);
+    return NOSHELL_DIRECT;
+}
+
+static enum noshell_reason assign(struct table *table, const struct noshell_command *command) {
+    for (size_t i = 0; i < command->assignment_count; i++) {
+        const char *text = command->assignments[i];
+        size_t length = name_length(text);
+        /* These two have a life of their own in the shell. */
+        if (length > USHRT_MAX || (length == 6 && (!memcmp(text, "OPTIND", 6) || !memcmp(text, "LINENO", 6))))
+            return NOSHELL_ENVIRONMENT;
+        set(table, text, length, 1);
+    }
+    return NOSHELL_DIRECT;
+}
+
+static void hand_on(const struct table *table, char **envp) {
+    for (int chain = 0; chain < CHAINS; chain++)
+        for (int i = table->heads[chain]; i >= 0; i = table->variables[i].next)
+            if (table->variables[i].exported)
+                *envp++ = (char *)table->variables[i].text;
+    *envp = NULL;
+}
+
+static size_t count_of(char *const *environment) {
+    size_t count = 0;
+    while (environment[count])
+        count++;
+    return count;
+}
+
+size_t noshell_environment_room(char *const *environment, const struct noshell_command *command) {
+    size_t count = count_of(environment) + command->assignment_count + EXTRA_COUNT + 1;
+    return count * (sizeof(struct variable) + sizeof(char *)) + PATH_MAX + 256;
+}
+
+static enum noshell_reason build_for_dash(char *const *environment, const struct noshell_command *command,
+                                          struct noshell_scratch *scratch, struct noshell_environment *result) {
+    size_t count = count_of(environment) + command->assignment_count + EXTRA_COUNT;
+    struct table table = {.variables = noshell_scratch_part(scratch, count * sizeof(struct variable))};
+    enum noshell_reason reason;
+    result->envp = noshell_scratch_part(scratch, (count + 1) * sizeof(char *));
+    if (!table.variables || !result->envp)
+        return NOSHELL_NO_RESOURCES;
+    for (int i = 0; i < CHAINS; i++)
+        table.heads[i] = table.tails[i] = -1;
+    for (size_t i = 0; i < OWN_COUNT; i++)
+        set(&table, own_variables[i], name_length(own_variables[i]), 0);
+    if ((reason = import(&table, environment)) || (reason = set_own(&table, scratch)) || (reason = assign(&table, command)))
+        return reason;
+    result->path = value_of(&table, "PATH");
+    hand_on(&table, result->envp);
+    return NOSHELL_DIRECT;
+}
+
+enum noshell_reason noshell_environment_build(char *const *environment, enum noshell_dialect dialect,
+                                              const struct noshell_command *command, struct noshell_scratch *scratch,
+                                              struct noshell_environment *result) {
+    if (dialect != NOSHELL_DIALECT_DASH)
+        return NOSHELL_UNKNOWN_SHELL;
+    return build_for_dash(environment, command, scratch, result);
+}

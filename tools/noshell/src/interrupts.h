@@ -1,0 +1,25 @@
+/*
+ * SIGINT and SIGQUIT while commands run: ignored from the first of them to the last, over all threads.
+ */
+#ifndef NOSHELL_INTERRUPTS_H
+#define NOSHELL_INTERRUPTS_H
+
+#include "kernel.h"
+
+/* Starts to ignore both. The signals that were not ignored before, which a child must find at their default. */
+noshell_signals noshell_interrupts_ignore(void);
+/* Restores what was before, when this was the last. */
+void noshell_interrupts_restore(void);
+
+/*
+ * The shell that there would have been stands in the same process group as its command, and Ctrl-C would have ended both.
+ * Ignored but blocked signals wait, so whether that happened can be told afterwards: the status is what the caller would
+ * have got. Both signals must be blocked in the calling thread; neither waits any longer on return.
+ */
+int noshell_interrupts_status(int status, int reported);
+
+/* For fork: the lock. */
+void noshell_interrupts_lock(void);
+void noshell_interrupts_unlock(void);
+
+#endif

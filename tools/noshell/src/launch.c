@@ -1,0 +1,183 @@
+/*
+ * noshell_spawn: the parent's side, the child's, and the way by posix_spawn.
+ *
+ * Invariant: between clone3 and execve the child makes system calls and nothing else; it shares the parent's memory.
+ */
+#define _GNU_SOURCE
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fallback.h"
+#include "file.h"
+
+/* What spawn_by_clone says when the kernel lacks clone3 or CLONE_CLEAR_SIGHAND, or a filter forbids it. */
+#define NO_CLONE3 (-1)
+
+struct child {
+    const struct noshell_spawn *spawn;
+    volatile int error; /* what the child tells: the errno of its failure */
+};
+
+/* struct sigaction as the kernel has it. */
+struct kernel_action {
+    void (*handler)(int);
+    unsigned long flags;
+#if defined(__x86_64__)
+    void (*restorer)(void);
+#endif
+    noshell_signals mask;
+};
+
+static void set_default(noshell_signals set) {
+    struct kernel_action action = {.handler = SIG_DFL};
+    for (int signal = 1; set; signal++, set >>= 1)
+        if (set & 1)
+            noshell_call4(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
+}
+
+static long duplicate(int from, int to) {
+    /* dup3 refuses equal descriptors; then only the flag that closes it on execve must go. */
+    return from == to ? noshell_call3(SYS_fcntl, to, F_SETFD, 0) : noshell_call3(SYS_dup3, from, to, 0);
+}
+
+/* n>&m: a descriptor that closes on execve does not exist for a shell, and so not for its redirections. */
+static long duplicate_open(const struct noshell_redirection *redirection) {
+    long flags;
+    if (redirection->source == redirection->fd)
+        return 0;
+    flags = noshell_call2(SYS_fcntl, redirection->source, F_GETFD);
+    if (flags < 0)
+        return flags;
+    return flags & FD_CLOEXEC ? -EBADF : noshell_call3(SYS_dup3, redirection->source, redirection->fd, 0);
+}
+
+static long open_target(const struct noshell_redirection *redirection) {
+    static const int flags[] = {
+        [NOSHELL_READ] = O_RDONLY,
+        [NOSHELL_WRITE] = O_WRONLY | O_CREAT | O_TRUNC,
+        [NOSHELL_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
+        [NOSHELL_READWRITE] = O_RDWR | O_CREAT,
+    };
+    long fd;
+    if (!noshell_opens_plainly(redirection->path))
+        return -ENOTSUP;
+    fd = noshell_call4(SYS_openat, AT_FDCWD, redirection->path, flags[redirection->operator], 0666);
+    if (fd < 0 || fd == redirection->fd)
+        return fd;
+    long result = noshell_call3(SYS_dup3, fd, redirection->fd, 0);
+    noshell_call1(SYS_close, fd);
+    return result;
+}
+
+static long redirect(const struct noshell_redirection *redirection) {
+    switch (redirection->operator) {
+    case NOSHELL_DUPLICATE:
+        return duplicate_open(redirection);
+    case NOSHELL_CLOSE:
+        noshell_call1(SYS_close, redirection->fd);
+        return 0;
+    default:
+        return open_target(redirection);
+    }
+}
+
+/* Moves the ends of pipes to their places. Those were made closing on execve, so what remains of them vanishes. */
+static long place_streams(const struct noshell_spawn *spawn) {
+    for (int i = 0; i < 3; i++) {
+        if (spawn->streams[i] < 0)
+            continue;
+        long result = duplicate(spawn->streams[i], i);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static long prepare(const struct noshell_spawn *spawn) {
+    long result = 0;
+    set_default(spawn->defaults);
+    result = place_streams(spawn);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < spawn->closed_count; i++)
+        noshell_call1(SYS_close, spawn->closed[i]);
+    for (size_t i = 0; i < spawn->redirection_count; i++) {
+        result = redirect(&spawn->redirections[i]);
+        if (result < 0)
+            return result;
+    }
+    if (spawn->directory)
+        result = noshell_call1(SYS_chdir, spawn->directory);
+    if (result >= 0 && spawn->close_others)
+        result = noshell_call3(SYS_close_range, 3, UINT_MAX, 0);
+    return result;
+}
+
+static int run_child(void *argument) {
+    struct child *child = argument;
+    const struct noshell_spawn *spawn = child->spawn;
+    long result = prepare(spawn);
+    if (result >= 0) {
+        noshell_mask(SIG_SETMASK, spawn->keep_mask ? spawn->old_mask : spawn->mask, NULL);
+        result = noshell_call3(SYS_execve, spawn->path, spawn->argv, spawn->envp);
+    }
+    child->error = (int)-result;
+    return 127;
+}
+
+/* Forgets a child that did not get as far as its program. */
+static void reap(pid_t pid) {
+    while (noshell_call4(SYS_wait4, pid, NULL, 0, NULL) == -EINTR)
+        continue;
+}
+
+static int spawn_by_clone(struct noshell_spawn *spawn) {
+    struct child child = {.spawn = spawn};
+    struct noshell_clone_arguments arguments = {
+        .flags = NOSHELL_CLONE_VM | NOSHELL_CLONE_VFORK | NOSHELL_CLONE_CLEAR_SIGHAND,
+        .exit_signal = SIGCHLD,
+        .stack = (uint64_t)(uintptr_t)spawn->stack,
+        .stack_size = NOSHELL_CHILD_STACK,
+    };
+    long pid;
+    spawn->pidfd = -1;
+    if (spawn->want_pidfd) {
+        arguments.flags |= NOSHELL_CLONE_PIDFD;
+        arguments.pidfd = (uint64_t)(uintptr_t)&spawn->pidfd;
+    }
+    noshell_mask(SIG_SETMASK, NOSHELL_ALL_SIGNALS, &spawn->old_mask);
+    pid = noshell_clone(&arguments, run_child, &child);
+    if (pid > 0 && child.error) {
+        reap((pid_t)pid);
+        if (spawn->pidfd >= 0)
+            noshell_call1(SYS_close, spawn->pidfd);
+    }
+    noshell_mask(SIG_SETMASK, spawn->old_mask | (pid > 0 && !child.error ? spawn->held : 0), NULL);
+    if (pid == -ENOSYS || pid == -EINVAL || pid == -EPERM)
+        return NO_CLONE3;
+    if (pid < 0)
+        return (int)-pid;
+    spawn->pid = (pid_t)pid;
+    return child.error;
+}
+
+int noshell_spawn(struct noshell_spawn *spawn) {
+    /* Once the kernel has said that it has no clone3, it is not asked again. */
+    static atomic_bool missing;
+    if (!atomic_load_explicit(&missing, memory_order_relaxed)) {
+        int error = spawn_by_clone(spawn);
+        if (error != NO_CLONE3)
+            return error;
+        atomic_store_explicit(&missing, 1, memory_order_relaxed);
+    }
+    return noshell_spawn_by_library(spawn);
+}

@@ -1,0 +1,118 @@
+/* The decision how a command is run: see plan.h. */
+#define _GNU_SOURCE
+#include "plan.h"
+#include "search.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FOUND_SIZE ((size_t)PATH_MAX)
+
+static char *const no_environment[] = {NULL};
+
+/* A shell gives privileges up that it was not asked to keep. */
+static int has_privileges(void) {
+    uid_t user[3];
+    gid_t group[3];
+    return noshell_call3(SYS_getresuid, &user[0], &user[1], &user[2]) < 0 ||
+           noshell_call3(SYS_getresgid, &group[0], &group[1], &group[2]) < 0 || user[0] != user[1] || group[0] != group[1];
+}
+
+/* Parses, and asks which shell there is only when that matters. */
+static enum noshell_reason parse(struct noshell_plan *plan, const char *text, size_t length, void *memory) {
+    enum noshell_shell shell = NOSHELL_SHELL_DASH;
+    int known = noshell_shell_known(&shell);
+    enum noshell_reason reason = noshell_parse(text, length, NOSHELL_DIALECT_DASH, memory, &plan->command);
+    if (reason)
+        return reason;
+    if (!known)
+        shell = noshell_shell_find();
+    if (shell == NOSHELL_SHELL_UNKNOWN)
+        return NOSHELL_UNKNOWN_SHELL;
+    if (shell == NOSHELL_SHELL_BASH)
+        return NOSHELL_UNKNOWN_SHELL;
+    return NOSHELL_DIRECT;
+}
+
+static enum noshell_reason plan_direct(struct noshell_plan *plan, const char *text, size_t length, char *const *environ_now) {
+    void *memory = noshell_scratch_part(&plan->scratch, noshell_parse_room(length));
+    char *found = noshell_scratch_part(&plan->scratch, FOUND_SIZE);
+    enum noshell_reason reason;
+    if (!memory || !found)
+        return NOSHELL_NO_RESOURCES;
+    if (text[0] == '-' || text[0] == '+')
+        return NOSHELL_OPTION;
+    if ((reason = parse(plan, text, length, memory)))
+        return reason;
+    if (has_privileges())
+        return NOSHELL_PRIVILEGES;
+    reason = noshell_environment_build(environ_now, NOSHELL_DIALECT_DASH, &plan->command, &plan->scratch, &plan->environment);
+    if (reason)
+        return reason;
+    return noshell_search(plan->command.words[0], plan->environment.path, found, FOUND_SIZE, &plan->spawn.path);
+}
+
+static void no_streams(struct noshell_spawn *spawn) {
+    memset(spawn, 0, sizeof *spawn);
+    for (int i = 0; i < 3; i++)
+        spawn->streams[i] = -1;
+}
+
+void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshell_reason reason) {
+    struct noshell_spawn *spawn = &plan->spawn;
+    plan->reason = reason;
+    plan->shell_words[0] = "sh";
+    plan->shell_words[1] = "-c";
+    plan->shell_words[2] = (char *)text;
+    plan->shell_words[3] = NULL;
+    spawn->path = NOSHELL_PATH_OF_SHELL;
+    spawn->argv = plan->shell_words;
+    spawn->envp = environ ? environ : (char **)no_environment;
+    spawn->keep_mask = 1;
+    spawn->redirection_count = 0;
+}
+
+int noshell_plan_make(struct noshell_plan *plan, const char *text) {
+    char *const *environ_now = environ ? environ : (char **)no_environment;
+    size_t length = strnlen(text, NOSHELL_COMMAND_MAX);
+    /* The parse has not counted the assignments yet: there are fewer than half as many as bytes. */
+    struct noshell_command most = {.assignment_count = length / 2 + 1};
+    if (length >= NOSHELL_COMMAND_MAX || text[0] == '-' || text[0] == '+')
+        return -1;
+    if (noshell_scratch_take(&plan->scratch, noshell_parse_room(length) + noshell_environment_room(environ_now, &most) +
+                                                 FOUND_SIZE + NOSHELL_CHILD_STACK + 256) < 0)
+        return -1;
+    plan->held_directly = 0;
+    no_streams(&plan->spawn);
+    plan->spawn.stack = noshell_scratch_part(&plan->scratch, NOSHELL_CHILD_STACK);
+    plan->reason = plan_direct(plan, text, length, environ_now);
+    if (plan->reason) {
+        noshell_plan_shell(plan, text, plan->reason);
+        return 0;
+    }
+    plan->spawn.argv = plan->command.words;
+    plan->spawn.envp = plan->environment.envp;
+    plan->spawn.redirections = plan->command.redirections;
+    plan->spawn.redirection_count = plan->command.redirection_count;
+    return 0;
+}
+
+void noshell_plan_drop(struct noshell_plan *plan) {
+    noshell_scratch_give(&plan->scratch);
+}
+
+int noshell_plan_spawn(struct noshell_plan *plan, const char *text) {
+    noshell_signals held = plan->spawn.held;
+    int error;
+    if (plan->reason == NOSHELL_DIRECT) {
+        plan->spawn.held |= plan->held_directly;
+        error = noshell_spawn(&plan->spawn);
+        if (!error)
+            return 0;
+        plan->spawn.held = held;
+        noshell_plan_shell(plan, text, error == ENOTSUP ? NOSHELL_SPECIAL_FILE : NOSHELL_NOT_EXECUTED);
+    }
+    return noshell_spawn(&plan->spawn);
+}

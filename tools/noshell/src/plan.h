@@ -1,0 +1,38 @@
+/*
+ * The decision: how a command is run. A plan holds all that the spawn needs.
+ */
+#ifndef NOSHELL_PLAN_H
+#define NOSHELL_PLAN_H
+
+#include "environment.h"
+#include "parse.h"
+#include "scratch.h"
+#include "shell.h"
+#include "launch.h"
+
+/* MAX_ARG_STRLEN of the kernel: no shell can be given more as one argument. */
+#define NOSHELL_COMMAND_MAX ((size_t)128 << 10)
+
+struct noshell_plan {
+    enum noshell_reason reason; /* NOSHELL_DIRECT, or why /bin/sh is started */
+    struct noshell_scratch scratch;
+    struct noshell_command command;
+    struct noshell_environment environment;
+    struct noshell_spawn spawn;
+    noshell_signals held_directly; /* what stays blocked in the caller while a direct command runs, beside spawn.held */
+    char *shell_words[4];
+};
+
+/* Plans the command. 0, or -1 when it cannot be run by us at all and the C library's own function must be called. */
+int noshell_plan_make(struct noshell_plan *plan, const char *text);
+
+/* Turns a direct plan into one that starts /bin/sh. */
+void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshell_reason reason);
+
+void noshell_plan_drop(struct noshell_plan *plan);
+
+/* Spawns what was planned; a direct command that cannot be started is given to the shell, which then says why.
+ * 0, or the errno because of which the shell was not started either. */
+int noshell_plan_spawn(struct noshell_plan *plan, const char *text);
+
+#endif

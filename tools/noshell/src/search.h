@@ -1,0 +1,15 @@
+/*
+ * Finding a command in PATH, as dash does: the first regular file that may be executed; bash takes the same one.
+ *
+ * Invariant: where a shell would search on, or say anything but "here it is", the answer is a reason to ask the shell.
+ */
+#ifndef NOSHELL_SEARCH_H
+#define NOSHELL_SEARCH_H
+
+#include "parse.h"
+
+/* Finds `name` in the directories of `path`, or takes it as it is when it holds a slash. What was found is put into
+ * `buffer` of `size` bytes, or `name` itself is returned in *found. */
+enum noshell_reason noshell_search(const char *name, const char *path, char *buffer, size_t size, const char **found);
+
+#endif

@@ -1,0 +1,81 @@
+/* system(): see system.h. What each step does is POSIX.1-2017's page on system(), and what glibc does where it is silent. */
+#define _GNU_SOURCE
+#include "system.h"
+#include "death.h"
+#include "interrupts.h"
+#include "plan.h"
+#include "statistics.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The thread was cancelled while it waited. */
+static void abandon(void *argument) {
+    struct noshell_plan *plan = argument;
+    noshell_call2(SYS_kill, plan->spawn.pid, SIGKILL);
+    while (noshell_call4(SYS_wait4, plan->spawn.pid, NULL, 0, NULL) == -EINTR)
+        continue;
+    noshell_interrupts_restore();
+    noshell_mask(SIG_SETMASK, plan->spawn.old_mask, NULL);
+    noshell_plan_drop(plan);
+}
+
+/* Waits: the wait status, or -1 and errno. */
+static int await(struct noshell_plan *plan, int cancel_state) {
+    int status = -1;
+    int ignored;
+    pid_t waited;
+    pthread_cleanup_push(abandon, plan);
+    pthread_setcancelstate(cancel_state, &ignored);
+    do
+        waited = waitpid(plan->spawn.pid, &status, 0);
+    while (waited < 0 && errno == EINTR);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+    pthread_cleanup_pop(0);
+    return waited == plan->spawn.pid ? status : -1;
+}
+
+/* What dash would have made of it, which stood between. */
+static int as_shell(struct noshell_plan *plan, int status) {
+    int reported = noshell_interrupts_status(status, noshell_death_status(status));
+    if (WIFSIGNALED(status) && !WIFSIGNALED(reported))
+        noshell_death_report(status, plan->command.redirections, plan->command.redirection_count);
+    return reported;
+}
+
+static int run(struct noshell_plan *plan, const char *text, int cancel_state, int *result) {
+    int saved = errno;
+    int error, status;
+    plan->spawn.held = NOSHELL_SIGNAL(SIGCHLD);
+    plan->held_directly = NOSHELL_SIGNAL(SIGINT) | NOSHELL_SIGNAL(SIGQUIT);
+    plan->spawn.defaults = noshell_interrupts_ignore();
+    error = noshell_plan_spawn(plan, text);
+    noshell_count("system", text, plan->reason);
+    if (error) {
+        noshell_interrupts_restore();
+        return -1;
+    }
+    errno = saved;
+    status = await(plan, cancel_state);
+    *result = status;
+    if (status != -1 && plan->reason == NOSHELL_DIRECT)
+        *result = as_shell(plan, status);
+    noshell_interrupts_restore();
+    noshell_mask(SIG_SETMASK, plan->spawn.old_mask, NULL);
+    return 0;
+}
+
+int noshell_system_run(const char *text, int *status) {
+    struct noshell_plan plan;
+    int cancel_state, ignored, result;
+    if (noshell_plan_make(&plan, text) < 0)
+        return -1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    result = run(&plan, text, cancel_state, status);
+    noshell_plan_drop(&plan);
+    pthread_setcancelstate(cancel_state, &ignored);
+    return result;
+}
