@@ -90,11 +90,14 @@ unsafe fn make_masked(
     cgroup: Option<i32>,
     wait: Wait,
 ) -> Result<Made, (Step, i32)> {
-    let mut flags = (CLONE_VM | CLONE_PIDFD | CLONE_CHILD_CLEARTID) as u64;
-    if wait == Wait::UntilExec {
-        flags |= CLONE_VFORK as u64;
+    let mut flags = (CLONE_VM | CLONE_PIDFD) as u64;
+    match wait {
+        Wait::UntilExec => flags |= CLONE_VFORK as u64,
+        Wait::NotAtAll => {
+            flags |= CLONE_CHILD_CLEARTID as u64;
+            *block.present.get_mut() = 1;
+        }
     }
-    *block.present.get_mut() = 1;
     if !NO_CLONE3.load(Ordering::Relaxed) {
         // SAFETY: as the caller's.
         match unsafe { clone3(block, stack, flags, cgroup) } {

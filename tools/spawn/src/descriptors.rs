@@ -14,13 +14,24 @@ use crate::step::Step;
 pub(crate) struct Place {
     pub(crate) target: i32,
     pub(crate) source: i32,
-    /// The same number as in the parent; if nothing is open there, nothing shall be.
-    pub(crate) inherited: bool,
+    pub(crate) state: State,
+}
+
+/// What is known of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It is open.
+    Named,
+    /// It has the target's number. If nothing is open there, nothing shall be.
+    Inherited,
+    /// The same, and what is to be closed by `execve` shall be closed.
+    Untouched,
 }
 
 /// Appends the operations that put every descriptor in its place. No two places have the same target.
 pub(crate) fn arrange(places: &[Place], operations: &mut Vec<Operation>) {
-    for place in places.iter().filter(|place| place.source == place.target) {
+    let stays = |place: &&Place| place.source == place.target && place.state != State::Untouched;
+    for place in places.iter().filter(stays) {
         operations.push(keep_open(*place));
     }
     let mut pending: Vec<Place> = places
@@ -78,7 +89,10 @@ fn keep_open(place: Place) -> Operation {
         arguments: [place.target as usize, libc::F_SETFD as usize, 0, 0, 0],
         step: Step::Descriptor,
         detail: place.target,
-        tolerated: if place.inherited { libc::EBADF } else { 0 },
+        tolerated: match place.state {
+            State::Named => 0,
+            _ => libc::EBADF,
+        },
     }
 }
 
@@ -108,7 +122,7 @@ mod tests {
         Place {
             target,
             source,
-            inherited: false,
+            state: State::Named,
         }
     }
 

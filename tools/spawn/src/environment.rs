@@ -68,6 +68,13 @@ impl Environment {
         inherited.flatten().unwrap_or(path::DEFAULT)
     }
 
+    /// This process's own environment as it is, if that is the child's.
+    pub(crate) fn unchanged(&self) -> Option<*const *const c_char> {
+        // SAFETY: reads a pointer that nobody changes meanwhile, see `inherited`.
+        let own = unsafe { environ };
+        (!self.cleared && self.changes.is_empty() && !own.is_null()).then_some(own)
+    }
+
     /// The whole environment. Variables of this process are pointed to, and changed ones copied to `strings`; with `copy`
     /// all are copied.
     pub(crate) fn build(

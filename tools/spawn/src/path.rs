@@ -11,12 +11,16 @@ pub(crate) const DEFAULT: &[u8] = b"/bin:/usr/bin";
 const ELEMENT_MAX: usize = libc::PATH_MAX as usize - 1;
 
 /// Appends the paths to try, in order. A name with a slash is a path itself; one without is looked for in each element
-/// of `path`, of which an empty one is the working directory. An empty name names nothing, in no directory.
-pub(crate) fn candidates(program: &[u8], path: &[u8], found: &mut Strings) -> Result<(), TryReserveError> {
+/// of the path, of which an empty one is the working directory. An empty name names nothing, in no directory.
+pub(crate) fn candidates<'a>(
+    program: &[u8],
+    path: impl FnOnce() -> &'a [u8],
+    found: &mut Strings,
+) -> Result<(), TryReserveError> {
     if program.is_empty() || program.contains(&b'/') {
         return found.try_push(&[program]);
     }
-    for element in path.split(|&byte| byte == b':') {
+    for element in path().split(|&byte| byte == b':') {
         match element {
             b"" => found.try_push(&[program])?,
             long if long.len() > ELEMENT_MAX => {}
@@ -33,7 +37,7 @@ mod tests {
 
     fn of(program: &[u8], path: &[u8]) -> Vec<String> {
         let mut found = Strings::default();
-        candidates(program, path, &mut found).unwrap();
+        candidates(program, || path, &mut found).unwrap();
         found
             .iter()
             .map(|one| String::from_utf8(one.to_vec()).unwrap())

@@ -49,8 +49,8 @@ pub(crate) struct Defaults {
 
 impl Defaults {
     pub(crate) const INHERIT: Defaults = Defaults {
-        input: || Kind::Inherit,
-        output: || Kind::Inherit,
+        input: || Kind::Untouched,
+        output: || Kind::Untouched,
     };
     pub(crate) const CAPTURE: Defaults = Defaults {
         input: || Kind::Null,
@@ -73,9 +73,19 @@ impl Plan {
     fn build(command: &Command, streams: Streams, copy: bool) -> Result<Plan, TryReserveError> {
         let options = &command.options;
         let (mut strings, argument_count) = strings(command)?;
-        path::candidates(&command.program, command.environment.search_path(), &mut strings)?;
+        path::candidates(
+            &command.program,
+            || command.environment.search_path(),
+            &mut strings,
+        )?;
         let mut variables = Strings::default();
-        let envp = command.environment.build(copy, &mut variables)?;
+        let (envp, variables_of_its_own) = match command.environment.unchanged().filter(|_| !copy) {
+            Some(own) => (own, Vec::new()),
+            None => {
+                let built = command.environment.build(copy, &mut variables)?;
+                (built.as_ptr(), built)
+            }
+        };
 
         let mut pointers = strings.pointers().skip(1);
         let directory = pointers.next().filter(|_| options.directory.is_some());
@@ -105,7 +115,7 @@ impl Plan {
         block.operation_count = operations.len();
         block.candidates = candidates.as_ptr();
         block.argv = argv.as_ptr();
-        block.envp = envp.as_ptr();
+        block.envp = envp;
         if options.shell_scripts {
             block.shell_argv = shell_argv.as_mut_ptr();
         }
@@ -120,7 +130,7 @@ impl Plan {
             _operations: operations,
             strings,
             _variables: variables,
-            _pointers: [argv, envp, candidates, shell_argv],
+            _pointers: [argv, variables_of_its_own, candidates, shell_argv],
             _limits: limits,
             _groups: groups,
         })

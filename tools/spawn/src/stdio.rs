@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use crate::calls;
-use crate::descriptors::Place;
+use crate::descriptors::{Place, State};
 
 /// What a descriptor of the child is: for [`Command::stdin`](crate::Command::stdin) and its siblings, and for any other
 /// number by [`Command::descriptor`](crate::Command::descriptor).
@@ -15,6 +15,8 @@ pub struct Stdio(pub(crate) Kind);
 
 #[derive(Debug)]
 pub(crate) enum Kind {
+    /// A standard stream of which nothing was said: inherited if it is open and not to be closed by `execve`.
+    Untouched,
     Inherit,
     Closed,
     Null,
@@ -127,11 +129,14 @@ impl Streams {
     pub(crate) fn open(&mut self, target: i32, kind: &Kind) -> io::Result<()> {
         let source = match kind {
             Kind::Closed => return Ok(()),
-            Kind::Inherit => {
+            Kind::Inherit | Kind::Untouched => {
                 self.places.push(Place {
                     target,
                     source: target,
-                    inherited: true,
+                    state: match kind {
+                        Kind::Inherit => State::Inherited,
+                        _ => State::Untouched,
+                    },
                 });
                 return Ok(());
             }
@@ -165,7 +170,7 @@ impl Streams {
         self.places.push(Place {
             target,
             source,
-            inherited: false,
+            state: State::Named,
         });
         Ok(())
     }
