@@ -65,53 +65,48 @@ int noshell_death_status(int status) {
     return WIFSIGNALED(status) ? (128 + WTERMSIG(status)) << 8 : status;
 }
 
-void noshell_death_report_to(int fd, int status) {
+static void report_to(int fd, int status) {
     char message[64];
-    char *at = message;
-    if (!WIFSIGNALED(status) || WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGPIPE)
-        return;
-    at = append_signal(at, WTERMSIG(status));
+    char *at = append_signal(message, WTERMSIG(status));
     if (WCOREDUMP(status))
         at = append(at, " (core dumped)");
     *at++ = '\n';
     noshell_call3(SYS_write, fd, message, at - message);
 }
 
-/* Where descriptor 2 leads after the redirections: one of the caller's, a file, or nowhere. */
-struct place {
-    int fd;           /* of the caller, or -1 */
-    const char *path; /* or NULL */
-};
-
-static struct place find_stderr(const struct noshell_redirection *redirections, size_t count) {
-    struct place places[10];
-    for (int fd = 0; fd < 10; fd++)
-        places[fd] = (struct place){fd, NULL};
-    for (size_t i = 0; i < count; i++) {
-        const struct noshell_redirection *r = &redirections[i];
-        if (r->operator == NOSHELL_DUPLICATE)
-            places[r->fd] = places[r->source];
-        else if (r->operator == NOSHELL_CLOSE || r->operator == NOSHELL_READ)
-            places[r->fd] = (struct place){-1, NULL};
-        else
-            places[r->fd] = (struct place){-1, r->path};
+static struct noshell_stderr after(const struct noshell_redirection *redirection, const struct noshell_stderr *places) {
+    switch (redirection->operator) {
+    case NOSHELL_DUPLICATE:
+        return places[redirection->source];
+    case NOSHELL_CLOSE: case NOSHELL_READ:
+        return (struct noshell_stderr){NOSHELL_STDERR_NOWHERE, NULL};
+    default:
+        if (strcmp(redirection->path, "/dev/null") == 0)
+            return (struct noshell_stderr){NOSHELL_STDERR_NOWHERE, NULL};
+        return (struct noshell_stderr){NOSHELL_STDERR_FILE, redirection->path};
     }
+}
+
+struct noshell_stderr noshell_stderr_find(const struct noshell_redirection *redirections, size_t count, int pipe_end) {
+    struct noshell_stderr places[10];
+    for (int fd = 0; fd < 10; fd++)
+        places[fd] = (struct noshell_stderr){fd == pipe_end ? NOSHELL_STDERR_IN_PIPE : fd, NULL};
+    for (size_t i = 0; i < count; i++)
+        places[redirections[i].fd] = after(&redirections[i], places);
     return places[2];
 }
 
-void noshell_death_report(int status, const struct noshell_redirection *redirections, size_t count) {
-    struct place place;
-    if (!WIFSIGNALED(status))
+void noshell_death_report(int status, struct noshell_stderr place) {
+    if (!WIFSIGNALED(status) || WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGPIPE)
         return;
-    place = find_stderr(redirections, count);
-    if (place.path) {
+    if (place.fd == NOSHELL_STDERR_FILE) {
         /* The command has written to the file, so the shell's word follows at its end. */
         long fd = noshell_call3(SYS_openat, AT_FDCWD, place.path, O_WRONLY | O_APPEND | O_CLOEXEC);
         if (fd < 0)
             return;
-        noshell_death_report_to((int)fd, status);
+        report_to((int)fd, status);
         noshell_call1(SYS_close, fd);
     } else if (place.fd >= 0) {
-        noshell_death_report_to(place.fd, status);
+        report_to(place.fd, status);
     }
 }

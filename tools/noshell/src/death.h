@@ -9,10 +9,19 @@
 /* The wait status of a dash whose command ended with `status`. */
 int noshell_death_status(int status);
 
-/* Prints what dash prints, to where the command's redirections have led standard error. */
-void noshell_death_report(int status, const struct noshell_redirection *redirections, size_t count);
+/* Where descriptor 2 of a command leads, and so what its shell says: one of the caller's descriptors, a file, or neither. */
+struct noshell_stderr {
+    int fd;           /* of the caller; or one of those below */
+    const char *path; /* with NOSHELL_STDERR_FILE */
+};
+#define NOSHELL_STDERR_NOWHERE (-1)
+#define NOSHELL_STDERR_FILE (-2)
+#define NOSHELL_STDERR_IN_PIPE (-3)
 
-/* The end of a command whose redirections are no longer known: to standard error. */
-void noshell_death_report_to(int fd, int status);
+/* Follows the redirections. `pipe_end` is the descriptor of the command that popen joins with its pipe, or -1. */
+struct noshell_stderr noshell_stderr_find(const struct noshell_redirection *redirections, size_t count, int pipe_end);
+
+/* Prints what dash prints, if the command was ended by a signal that it tells of. */
+void noshell_death_report(int status, struct noshell_stderr place);
 
 #endif

@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "interrupts.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned running;
@@ -39,14 +42,29 @@ void noshell_interrupts_restore(void) {
     noshell_interrupts_unlock();
 }
 
-/* Takes a waiting signal away: its si_code, or 0 when none waits. */
+/* Takes a waiting signal away: 1 when it came from the terminal, -1 when from a process, 0 when none waits. */
 static int take(int signal) {
     noshell_signals set = NOSHELL_SIGNAL(signal);
     struct timespec now = {0, 0};
     siginfo_t info;
     long taken = noshell_call4(SYS_rt_sigtimedwait, &set, &info, &now, sizeof set);
-    /* A terminal's signal has SI_KERNEL, another's SI_USER, which is 0 itself: tell them apart by the sign. */
     return taken != signal ? 0 : info.si_code == SI_KERNEL ? 1 : -1;
+}
+
+static int is_in_foreground(void) {
+    pid_t group = -1;
+    int is;
+    long terminal = noshell_call3(SYS_openat, AT_FDCWD, "/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (terminal < 0)
+        return 0;
+    is = noshell_call3(SYS_ioctl, terminal, TIOCGPGRP, &group) == 0 && group == getpgrp();
+    noshell_call1(SYS_close, terminal);
+    return is;
+}
+
+int noshell_interrupts_guess(int status, int reported) {
+    int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return (signal == SIGINT || signal == SIGQUIT) && is_in_foreground() ? status : reported;
 }
 
 int noshell_interrupts_status(int status, int reported) {
@@ -59,5 +77,6 @@ int noshell_interrupts_status(int status, int reported) {
         return signal == SIGQUIT ? status : SIGQUIT;
     if (by_interrupt > 0 || (by_interrupt < 0 && signal == SIGINT))
         return SIGINT;
-    return reported;
+    /* Signals of a group wait only where the first thread blocks them. */
+    return getpid() == noshell_call0(SYS_gettid) ? reported : noshell_interrupts_guess(status, reported);
 }

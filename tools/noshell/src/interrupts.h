@@ -18,6 +18,10 @@ void noshell_interrupts_restore(void);
  */
 int noshell_interrupts_status(int status, int reported);
 
+/* The same where no signal can have waited: a command that a signal of the keyboard ended, in the foreground of a terminal,
+ * is taken to have been ended from there, together with its shell. */
+int noshell_interrupts_guess(int status, int reported);
+
 /* For fork: the lock. */
 void noshell_interrupts_lock(void);
 void noshell_interrupts_unlock(void);

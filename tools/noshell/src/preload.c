@@ -2,43 +2,52 @@
  * The functions that are replaced when libnoshell.so is loaded before the C library: system, popen, pclose, fclose.
  */
 #define _GNU_SOURCE
-#include "noshell.h"
+#include "interrupts.h"
+#include "libc.h"
 #include "statistics.h"
+#include "streams.h"
 #include "system.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdatomic.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #define REPLACEMENT __attribute__((visibility("default")))
 
-/* The next definition after ours: the C library's, or that of another library that was loaded in between. */
-static void *next(_Atomic(void *) *kept, const char *name) {
-    void *function = atomic_load_explicit(kept, memory_order_relaxed);
-    if (!function) {
-        function = dlsym(RTLD_NEXT, name);
-        if (!function)
-            abort();
-        atomic_store_explicit(kept, function, memory_order_relaxed);
-    }
-    return function;
+/* A fork of a process with threads copies locks as they are, and nobody in the child would unlock what another held. */
+static void before_fork(void) {
+    noshell_streams_lock();
+    noshell_interrupts_lock();
 }
 
-static int next_system(const char *text) {
-    static _Atomic(void *) kept;
-    int (*function)(const char *);
-    *(void **)&function = next(&kept, "system");
-    return function(text);
+static void after_fork(void) {
+    noshell_interrupts_unlock();
+    noshell_streams_unlock();
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork, after_fork);
 }
 
 REPLACEMENT int system(const char *text) {
     int status;
     if (!text || noshell_is_off())
-        return next_system(text);
+        return noshell_libc_system(text);
     if (noshell_system_run(text, &status) == 0)
         return status;
     noshell_count("system", text, NOSHELL_NO_RESOURCES);
-    return next_system(text);
+    return noshell_libc_system(text);
+}
+
+REPLACEMENT FILE *popen(const char *text, const char *type) {
+    return noshell_is_off() ? noshell_libc_popen(text, type) : noshell_stream_open(text, type);
+}
+
+REPLACEMENT int pclose(FILE *stream) {
+    int result;
+    return noshell_stream_close(stream, &result) == NOSHELL_CLOSED ? result : noshell_libc_pclose(stream);
+}
+
+REPLACEMENT int fclose(FILE *stream) {
+    int result;
+    return noshell_stream_close(stream, &result) == NOSHELL_CLOSED ? result : noshell_libc_fclose(stream);
 }

@@ -42,7 +42,7 @@ static int await(struct noshell_plan *plan, int cancel_state) {
 static int as_shell(struct noshell_plan *plan, int status) {
     int reported = noshell_interrupts_status(status, noshell_death_status(status));
     if (WIFSIGNALED(status) && !WIFSIGNALED(reported))
-        noshell_death_report(status, plan->command.redirections, plan->command.redirection_count);
+        noshell_death_report(status, noshell_stderr_find(plan->command.redirections, plan->command.redirection_count, -1));
     return reported;
 }
 

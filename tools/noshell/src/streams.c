@@ -1,0 +1,278 @@
+/* popen(): see streams.h. */
+#define _GNU_SOURCE
+#include "streams.h"
+#include "death.h"
+#include "interrupts.h"
+#include "libc.h"
+#include "plan.h"
+#include "statistics.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct stream {
+    FILE *file;
+    int fd;
+    pid_t pid;    /* 0: the C library's popen made it */
+    int is_direct;
+    int flags;    /* of fd, while they are changed for a moment */
+    struct noshell_stderr place; /* where a shell would report the command's death; the path is ours */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct stream *streams;
+static size_t streams_size;
+static int *descriptors; /* of the streams, as many as there is room for */
+static _Atomic size_t stream_count;
+
+void noshell_streams_lock(void) { pthread_mutex_lock(&lock); }
+void noshell_streams_unlock(void) { pthread_mutex_unlock(&lock); }
+
+struct mode {
+    int reading;
+    int close_on_execve;
+};
+
+/* 0, or -1 for what popen refuses. */
+static int read_type(const char *type, struct mode *mode) {
+    int reading = 0, writing = 0;
+    mode->close_on_execve = 0;
+    for (; *type; type++) {
+        if (*type == 'r')
+            reading = 1;
+        else if (*type == 'w')
+            writing = 1;
+        else if (*type == 'e')
+            mode->close_on_execve = 1;
+        else
+            return -1;
+    }
+    mode->reading = reading;
+    return reading ^ writing ? 0 : -1;
+}
+
+/* Makes room for one more, so that nothing can fail once the command runs. */
+static int reserve(void) {
+    size_t size = streams_size ? streams_size * 2 : 16;
+    struct stream *more;
+    int *more_descriptors;
+    if (stream_count < streams_size)
+        return 0;
+    more = realloc(streams, size * sizeof *more);
+    if (!more)
+        return -1;
+    streams = more;
+    more_descriptors = realloc(descriptors, size * sizeof *more_descriptors);
+    if (!more_descriptors)
+        return -1;
+    descriptors = more_descriptors;
+    streams_size = size;
+    return 0;
+}
+
+/* POSIX: streams from previous calls are closed in the new child. One that has the number of the child's own end has
+ * been replaced by it. */
+static size_t list_descriptors(int except) {
+    size_t count = 0;
+    for (size_t i = 0; i < stream_count; i++)
+        if (streams[i].fd != except)
+            descriptors[count++] = streams[i].fd;
+    return count;
+}
+
+static void enter(struct stream stream, const struct mode *mode) {
+    if (!mode->close_on_execve)
+        fcntl(stream.fd, F_SETFD, 0);
+    streams[stream_count] = stream;
+    atomic_fetch_add_explicit(&stream_count, 1, memory_order_relaxed);
+}
+
+/* The place of a death's report, kept for as long as the stream is open. */
+static struct noshell_stderr keep_place(const struct noshell_plan *plan, int pipe_end) {
+    struct noshell_stderr place =
+        noshell_stderr_find(plan->command.redirections, plan->command.redirection_count, pipe_end);
+    if (place.path)
+        place.path = strdup(place.path);
+    return place;
+}
+
+/* Starts the planned command and enters its stream. 0 or -1. */
+static int start(struct noshell_plan *plan, const char *text, const struct mode *mode, const int ends[2], FILE *file) {
+    int child_fd = mode->reading ? STDOUT_FILENO : STDIN_FILENO;
+    struct stream stream = {.file = file, .fd = ends[!mode->reading]};
+    int error = -1;
+    plan->spawn.streams[child_fd] = ends[mode->reading];
+    noshell_streams_lock();
+    if (reserve() == 0) {
+        plan->spawn.closed_count = list_descriptors(child_fd);
+        plan->spawn.closed = descriptors;
+        error = noshell_plan_spawn(plan, text);
+    }
+    if (!error) {
+        stream.pid = plan->spawn.pid;
+        stream.is_direct = plan->reason == NOSHELL_DIRECT;
+        if (stream.is_direct)
+            stream.place = keep_place(plan, child_fd);
+        enter(stream, mode);
+    }
+    noshell_streams_unlock();
+    return error ? -1 : 0;
+}
+
+/* A pipe and a stream on our end of it. */
+static FILE *make_pipe(const struct mode *mode, int ends[2]) {
+    FILE *file;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return NULL;
+    file = fdopen(ends[!mode->reading], mode->reading ? "r" : "w");
+    if (!file) {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    return file;
+}
+
+static FILE *open_planned(struct noshell_plan *plan, const char *text, const struct mode *mode) {
+    int ends[2];
+    FILE *file = make_pipe(mode, ends);
+    int failed;
+    if (!file)
+        return NULL;
+    failed = start(plan, text, mode, ends, file);
+    close(ends[mode->reading]);
+    if (!failed)
+        return file;
+    noshell_libc_fclose(file);
+    return NULL;
+}
+
+/* A shell would write of the command's death into the pipe, after the command has gone: only a shell can. */
+static void leave_reports_to_shell(struct noshell_plan *plan, const char *text, const struct mode *mode) {
+    const struct noshell_command *command = &plan->command;
+    int pipe_end = mode->reading ? STDOUT_FILENO : STDIN_FILENO;
+    if (plan->reason == NOSHELL_DIRECT &&
+        noshell_stderr_find(command->redirections, command->redirection_count, pipe_end).fd == NOSHELL_STDERR_IN_PIPE)
+        noshell_plan_shell(plan, text, NOSHELL_STDERR_PIPE);
+}
+
+static FILE *open_ours(const char *text, const struct mode *mode) {
+    struct noshell_plan plan;
+    int saved = errno;
+    FILE *file;
+    if (noshell_plan_make(&plan, text) < 0)
+        return NULL;
+    leave_reports_to_shell(&plan, text, mode);
+    file = open_planned(&plan, text, mode);
+    if (file)
+        noshell_count("popen", text, plan.reason);
+    noshell_plan_drop(&plan);
+    errno = saved;
+    return file;
+}
+
+static void hide_streams(void) {
+    for (size_t i = 0; i < stream_count; i++) {
+        streams[i].flags = fcntl(streams[i].fd, F_GETFD);
+        fcntl(streams[i].fd, F_SETFD, FD_CLOEXEC);
+    }
+}
+
+static void show_streams(void) {
+    int saved = errno;
+    for (size_t i = 0; i < stream_count; i++)
+        fcntl(streams[i].fd, F_SETFD, streams[i].flags);
+    errno = saved;
+}
+
+/* The C library's popen knows nothing of our streams, so they are made to vanish from its child, and its own is entered for
+ * the sake of ours. */
+static FILE *open_by_library(const char *text, const char *type, const struct mode *mode) {
+    FILE *file = NULL;
+    noshell_streams_lock();
+    if (reserve() == 0) {
+        hide_streams();
+        file = noshell_libc_popen(text, type);
+        show_streams();
+        if (file)
+            enter((struct stream){.file = file, .fd = fileno(file)}, mode);
+    }
+    noshell_streams_unlock();
+    return file;
+}
+
+FILE *noshell_stream_open(const char *text, const char *type) {
+    struct mode mode;
+    FILE *file;
+    int cancel_state, ignored;
+    if (read_type(type, &mode) < 0)
+        return noshell_libc_popen(text, type);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    file = open_ours(text, &mode);
+    if (!file) {
+        file = open_by_library(text, type, &mode);
+        noshell_count("popen", text, NOSHELL_NO_RESOURCES);
+    }
+    pthread_setcancelstate(cancel_state, &ignored);
+    return file;
+}
+
+/* Takes the stream out of the table. From here on its descriptor must not reach other commands by that way. */
+static int take_out(FILE *file, struct stream *stream) {
+    int found = 0;
+    noshell_streams_lock();
+    for (size_t i = 0; i < stream_count; i++) {
+        if (streams[i].file != file)
+            continue;
+        *stream = streams[i];
+        fcntl(stream->fd, F_SETFD, FD_CLOEXEC);
+        streams[i] = streams[stream_count - 1];
+        atomic_fetch_sub_explicit(&stream_count, 1, memory_order_relaxed);
+        found = 1;
+        break;
+    }
+    noshell_streams_unlock();
+    return found;
+}
+
+static int await(pid_t pid, int *status) {
+    pid_t waited;
+    do
+        waited = waitpid(pid, status, 0);
+    while (waited < 0 && errno == EINTR);
+    return waited == pid ? 0 : -1;
+}
+
+static int close_and_wait(struct stream *stream) {
+    int flushed = noshell_libc_fclose(stream->file);
+    int status, reported;
+    if (await(stream->pid, &status) < 0)
+        return -1;
+    reported = status;
+    if (stream->is_direct && WIFSIGNALED(status)) {
+        reported = noshell_interrupts_guess(status, noshell_death_status(status));
+        if (!WIFSIGNALED(reported))
+            noshell_death_report(status, stream->place);
+    }
+    return reported ? reported : flushed;
+}
+
+enum noshell_closing noshell_stream_close(FILE *file, int *result) {
+    struct stream stream;
+    int cancel_state, ignored;
+    /* Every fclose of the program comes here: say quickly that there is nothing to do. */
+    if (atomic_load_explicit(&stream_count, memory_order_relaxed) == 0 || !take_out(file, &stream))
+        return NOSHELL_NOT_OURS;
+    if (stream.pid == 0)
+        return NOSHELL_NOT_OURS;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    *result = close_and_wait(&stream);
+    free((void *)stream.place.path);
+    pthread_setcancelstate(cancel_state, &ignored);
+    return NOSHELL_CLOSED;
+}

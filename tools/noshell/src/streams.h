@@ -1,0 +1,26 @@
+/*
+ * popen(): streams joined to commands, and the table of those that are open.
+ *
+ * Thread-safe: a command is started and its stream entered in the table under one lock, so that no command started
+ * meanwhile keeps another's pipe open.
+ */
+#ifndef NOSHELL_STREAMS_H
+#define NOSHELL_STREAMS_H
+
+#include <stdio.h>
+
+/* popen(): NULL with errno when the C library fails as well. */
+FILE *noshell_stream_open(const char *text, const char *type);
+
+/* What became of a stream that is being closed. */
+enum noshell_closing { NOSHELL_NOT_OURS, NOSHELL_CLOSED };
+
+/* Closes the stream and waits for its command, if noshell_stream_open made it; *result is what pclose() returns. A stream
+ * that it did not make is left alone. */
+enum noshell_closing noshell_stream_close(FILE *stream, int *result);
+
+/* For fork: the lock. */
+void noshell_streams_lock(void);
+void noshell_streams_unlock(void);
+
+#endif
