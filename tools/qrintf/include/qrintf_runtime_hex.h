@@ -83,6 +83,19 @@ QRINTF_INLINE char *qrintf_sign(char *p, int negative, unsigned int spec)
     return p;
 }
 
+/* Writes what goes before the zeros and digits: at most three bytes, a sign and "0x". */
+QRINTF_INLINE char *qrintf_prefix(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec)
+{
+    unsigned int letter = QRINTF_LETTER(spec);
+    if (letter == 'd' || letter == 'i' || letter == 'p')
+        p = qrintf_sign(p, negative, spec);
+    if (letter == 'p' || ((letter | 0x20) == 'x' && (spec & QRINTF_HASH) && magnitude != 0)) {
+        qrintf_store16(p, '0' | (letter == 'X' ? 'X' << 8 : 'x' << 8));
+        p += 2;
+    }
+    return p;
+}
+
 /*
  * Every integer conversion with any flags, width and precision, and what %p is in glibc. `negative` is 0 for all but %d
  * and %i; a negative width means QRINTF_MINUS, a negative precision none. The width is above INT_MIN.
@@ -90,11 +103,13 @@ QRINTF_INLINE char *qrintf_sign(char *p, int negative, unsigned int spec)
 QRINTF_RUNTIME(qrintf_integer)
 char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
 {
-    char digits[24], prefix[3], *prefixed = prefix;
+    char digits[24], prefix[3];
     unsigned int letter = QRINTF_LETTER(spec);
-    int count = 0, zeros, pad;
+    int prefixed, count = 0, zeros, pad;
     QRINTF_SHARE(qrintf_integer)
 
+    if (width == 0 && precision < 0 && letter != 'o')
+        return qrintf_digits(qrintf_prefix(p, magnitude, negative, spec), magnitude, letter);
     if (width < 0) {
         spec |= QRINTF_MINUS;
         width = -width;
@@ -102,13 +117,8 @@ char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int
     if (magnitude != 0 || precision != 0)
         count = (int)(qrintf_digits(digits, magnitude, letter) - digits);
     zeros = precision > count ? precision - count : 0;
-    if (letter == 'd' || letter == 'i' || letter == 'p')
-        prefixed = qrintf_sign(prefix, negative, spec);
-    if (letter == 'p' || ((letter | 0x20) == 'x' && (spec & QRINTF_HASH) && magnitude != 0)) {
-        *prefixed++ = '0';
-        *prefixed++ = letter == 'X' ? 'X' : 'x';
-    }
-    pad = width - (int)(prefixed - prefix) - zeros - count;
+    prefixed = (int)(qrintf_prefix(prefix, magnitude, negative, spec) - prefix);
+    pad = width - prefixed - zeros - count;
     if (pad > 0 && (spec & (QRINTF_ZERO | QRINTF_MINUS)) == QRINTF_ZERO && precision < 0) {
         zeros = pad;
         pad = 0;
@@ -120,7 +130,7 @@ char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int
     }
     if (!(spec & QRINTF_MINUS))
         p = qrintf_repeat(p, ' ', pad);
-    p = qrintf_copy(p, prefix, (qrintf_size_t)(prefixed - prefix));
+    p = qrintf_copy(p, prefix, (qrintf_size_t)prefixed);
     p = qrintf_repeat(p, '0', zeros);
     p = qrintf_copy(p, digits, (qrintf_size_t)count);
     return spec & QRINTF_MINUS ? qrintf_repeat(p, ' ', pad) : p;

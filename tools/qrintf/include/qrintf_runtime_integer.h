@@ -51,6 +51,32 @@ QRINTF_INLINE char *qrintf_below_ten8(char *p, qrintf_u32_t v)
     return qrintf_store_4_to_8(p, (digits | QRINTF_ASCII_ZEROS) >> zeros * 8, 8 - zeros);
 }
 
+/* The texts of 0 to 255. */
+#define QRINTF_TEN_TEXTS(front) \
+    front "0", front "1", front "2", front "3", front "4", front "5", front "6", front "7", front "8", front "9"
+QRINTF_TABLE(qrintf_u8, qrintf_bytes) const char qrintf_bytes[256][4] = {
+    QRINTF_TEN_TEXTS(""), QRINTF_TEN_TEXTS("1"), QRINTF_TEN_TEXTS("2"), QRINTF_TEN_TEXTS("3"), QRINTF_TEN_TEXTS("4"),
+    QRINTF_TEN_TEXTS("5"), QRINTF_TEN_TEXTS("6"), QRINTF_TEN_TEXTS("7"), QRINTF_TEN_TEXTS("8"), QRINTF_TEN_TEXTS("9"),
+    QRINTF_TEN_TEXTS("10"), QRINTF_TEN_TEXTS("11"), QRINTF_TEN_TEXTS("12"), QRINTF_TEN_TEXTS("13"),
+    QRINTF_TEN_TEXTS("14"), QRINTF_TEN_TEXTS("15"), QRINTF_TEN_TEXTS("16"), QRINTF_TEN_TEXTS("17"),
+    QRINTF_TEN_TEXTS("18"), QRINTF_TEN_TEXTS("19"), QRINTF_TEN_TEXTS("20"), QRINTF_TEN_TEXTS("21"),
+    QRINTF_TEN_TEXTS("22"), QRINTF_TEN_TEXTS("23"), QRINTF_TEN_TEXTS("24"),
+    "250", "251", "252", "253", "254", "255"
+};
+
+/* %u of what is known to be below 256: the parts of an IPv4 address, and every unsigned char. */
+QRINTF_RUNTIME(qrintf_u8)
+char *qrintf_u8(char *p, qrintf_u32_t v)
+{
+    const char *text = qrintf_bytes[v];
+    unsigned int length = 1u + (v >= 10) + (v >= 100);
+    QRINTF_SHARE(qrintf_u8)
+    p[0] = text[0];
+    p[length >> 1] = text[length >> 1];
+    p[length - 1] = text[length - 1];
+    return p + length;
+}
+
 /* %u, and %hhu %hu as the caller has narrowed them. */
 QRINTF_RUNTIME(qrintf_u32)
 char *qrintf_u32(char *p, qrintf_u32_t v)
