@@ -34,6 +34,31 @@
 #define QRINTF_PASTE(a, b) QRINTF_PASTE_(a, b)
 #define QRINTF_PASTE_(a, b) a##b
 
+/*
+ * QRINTF_DISPATCH(prefix, count, arguments): prefix##N(count, arguments) where there is a count from 1 on, else
+ * prefix##0(arguments), prefix##MANY(arguments), prefix##NONE(arguments).
+ */
+#define QRINTF_DISPATCH(prefix, count, ...) QRINTF_PASTE(QRINTF_ROUTE_, count)(prefix, count, __VA_ARGS__)
+#define QRINTF_ROUTE_0(prefix, count, ...) prefix##0(__VA_ARGS__)
+#define QRINTF_ROUTE_MANY(prefix, count, ...) prefix##MANY(__VA_ARGS__)
+#define QRINTF_ROUTE_NONE(prefix, count, ...) prefix##NONE(__VA_ARGS__)
+#define QRINTF_ROUTE_1(prefix, count, ...) prefix##N(1, __VA_ARGS__)
+#define QRINTF_ROUTE_2(prefix, count, ...) prefix##N(2, __VA_ARGS__)
+#define QRINTF_ROUTE_3(prefix, count, ...) prefix##N(3, __VA_ARGS__)
+#define QRINTF_ROUTE_4(prefix, count, ...) prefix##N(4, __VA_ARGS__)
+#define QRINTF_ROUTE_5(prefix, count, ...) prefix##N(5, __VA_ARGS__)
+#define QRINTF_ROUTE_6(prefix, count, ...) prefix##N(6, __VA_ARGS__)
+#define QRINTF_ROUTE_7(prefix, count, ...) prefix##N(7, __VA_ARGS__)
+#define QRINTF_ROUTE_8(prefix, count, ...) prefix##N(8, __VA_ARGS__)
+#define QRINTF_ROUTE_9(prefix, count, ...) prefix##N(9, __VA_ARGS__)
+#define QRINTF_ROUTE_10(prefix, count, ...) prefix##N(10, __VA_ARGS__)
+#define QRINTF_ROUTE_11(prefix, count, ...) prefix##N(11, __VA_ARGS__)
+#define QRINTF_ROUTE_12(prefix, count, ...) prefix##N(12, __VA_ARGS__)
+#define QRINTF_ROUTE_13(prefix, count, ...) prefix##N(13, __VA_ARGS__)
+#define QRINTF_ROUTE_14(prefix, count, ...) prefix##N(14, __VA_ARGS__)
+#define QRINTF_ROUTE_15(prefix, count, ...) prefix##N(15, __VA_ARGS__)
+#define QRINTF_ROUTE_16(prefix, count, ...) prefix##N(16, __VA_ARGS__)
+
 /* QRINTF_PAIRS_n(m, x): m(x, 0, 1) m(x, 1, 2) ... m(x, n - 1, n). */
 #define QRINTF_PAIRS_1(m, x) m(x, 0, 1)
 #define QRINTF_PAIRS_2(m, x) m(x, 0, 1) m(x, 1, 2)

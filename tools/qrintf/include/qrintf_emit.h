@@ -13,9 +13,6 @@
 /* No text is as long; a room this large sends the call to libc. */
 #define QRINTF_ROOM_MAX 0x7ffffffeu
 
-/* Room for a number in floating point without width and precision. */
-#define QRINTF_ROOM_DOUBLE 32
-
 /* The type that an argument has when it is passed: arrays and functions are pointers, bit-fields and small integers int. */
 #define QRINTF_TYPE(k, argument) typedef __typeof__(1 ? (argument) : 0) qrintf_t##k##_t;
 #define QRINTF_SAMPLE(k) (*(qrintf_t##k##_t *)0)

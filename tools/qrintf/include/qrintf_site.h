@@ -80,8 +80,40 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
                                                                  : QRINTF_SPECIALIZED                         \
     };
 
+/* Calls whose text the compiler copies itself: "%s" alone, where the whole of it is wanted. */
+#define QRINTF_COPIES(f) __builtin_strcmp(QRINTF_LITERAL(f), "%s") == 0
+
 #define QRINTF_TAKE(k, argument) const qrintf_t##k##_t qrintf_t##k = (argument);
-#define QRINTF_STARS int qrintf_width = 0, qrintf_precision = QRINTF_NONE;
+
+/*
+ * One call with n arguments behind the format: `fast`, or `plain` if there is a reason for it. `left` is a reason of the
+ * function's own.
+ */
+#define QRINTF_CALL(n, function, f, left, fast, plain, ...)                                                   \
+    __extension__({                                                                                           \
+        QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                                              \
+        QRINTF_PARSE(n, f)                                                                                    \
+        enum {                                                                                                \
+            qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_ADD_FIXED, ),                                 \
+            qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, ),                                               \
+            qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,                               \
+            qrintf_outcome = qrintf_eT                              ? (int)qrintf_eT                          \
+                             : !(1 QRINTF_EACH_##n(QRINTF_CHECK, )) ? QRINTF_NOT_THAT_TYPE                    \
+                             : (left)                               ? QRINTF_NOT_NEEDED                       \
+                                                                    : QRINTF_SPECIALIZED                      \
+        };                                                                                                    \
+        QRINTF_NOTE(function, qrintf_outcome, QRINTF_LITERAL(f))                                              \
+        __builtin_choose_expr(qrintf_outcome == QRINTF_SPECIALIZED, fast, plain);                             \
+    })
+
+/* Takes the arguments, and finds the room that they may need. */
+#define QRINTF_PREPARE(n, ...)                              \
+    QRINTF_ZIP_##n(QRINTF_TAKE, __VA_ARGS__)                \
+    int qrintf_width = 0, qrintf_precision = QRINTF_NONE;   \
+    qrintf_size_t qrintf_room = qrintf_fixed;               \
+    char *qrintf_p;                                         \
+    int qrintf_result;                                      \
+    QRINTF_EACH_##n(QRINTF_MEASURE, )
 
 /* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
 #define QRINTF_WRITE(n, f)                        \
@@ -89,70 +121,90 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     QRINTF_PIECES(f, n, T)                        \
     (void)qrintf_width, (void)qrintf_precision;
 
-#define QRINTF_SNPRINTF(n, d, size, f, ...)                                                                   \
-    __extension__({                                                                                           \
-        QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                                              \
-        QRINTF_PARSE(n, f)                                                                                    \
-        QRINTF_JUDGE(n, f)                                                                                    \
-        QRINTF_NOTE("snprintf", qrintf_outcome, QRINTF_LITERAL(f))                                            \
-        __builtin_choose_expr(                                                                                \
-            qrintf_outcome == QRINTF_SPECIALIZED, ({                                                          \
-                __label__ qrintf_slow;                                                                        \
-                const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                         \
-                char *const qrintf_to = (d);                                                                  \
-                const qrintf_size_t qrintf_size = (size);                                                     \
-                QRINTF_ZIP_##n(QRINTF_TAKE, __VA_ARGS__)                                                      \
-                QRINTF_STARS                                                                                  \
-                qrintf_size_t qrintf_room = qrintf_fixed;                                                     \
-                char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                     \
-                char *qrintf_p;                                                                               \
-                int qrintf_result;                                                                            \
-                QRINTF_EACH_##n(QRINTF_MEASURE, )                                                             \
-                if (QRINTF_UNLIKELY(qrintf_size > qrintf_object || !QRINTF_SIZE_FITS(qrintf_size)))           \
-                    goto qrintf_slow;                                                                         \
-                if (QRINTF_LIKELY(qrintf_room < (qrintf_varies && qrintf_size > QRINTF_ROOM_MAX ? QRINTF_ROOM_MAX : qrintf_size))) \
-                    qrintf_p = qrintf_to;                                                                     \
-                else if (qrintf_short)                                                                        \
-                    qrintf_p = qrintf_scratch;                                                                \
-                else                                                                                          \
-                    goto qrintf_slow;                                                                         \
-                QRINTF_WRITE(n, f)                                                                            \
-                if (!qrintf_short || qrintf_room < qrintf_size) {                                             \
-                    *qrintf_p = 0;                                                                            \
-                    qrintf_result = (int)(qrintf_p - qrintf_to);                                              \
-                } else {                                                                                      \
-                    qrintf_result = qrintf_cut(qrintf_to, qrintf_size, qrintf_scratch, qrintf_p);             \
-                }                                                                                             \
-                if (0) {                                                                                      \
-                qrintf_slow:                                                                                  \
-                    qrintf_result = QRINTF_SLOW_SNPRINTF(qrintf_to, qrintf_size, qrintf_object, f, QRINTF_VALUES_##n); \
-                }                                                                                             \
-                qrintf_result;                                                                                \
-            }),                                                                                               \
-            QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__));                                                  \
+/* Where the text goes: into the buffer of `size` bytes, or on the stack. */
+#define QRINTF_PLACE(to, size)                                                                                \
+    if (QRINTF_LIKELY(qrintf_room < (qrintf_varies && (size) > QRINTF_ROOM_MAX ? QRINTF_ROOM_MAX : (size)))) \
+        qrintf_p = (to);                                                                                      \
+    else if (qrintf_short)                                                                                    \
+        qrintf_p = qrintf_scratch;                                                                            \
+    else                                                                                                      \
+        goto qrintf_slow;
+
+#define QRINTF_FAST_SNPRINTF(n, d, size, f, ...)                                                              \
+    ({                                                                                                        \
+        __label__ qrintf_slow;                                                                                \
+        const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                 \
+        char *const qrintf_to = (d);                                                                          \
+        const qrintf_size_t qrintf_size = (size);                                                             \
+        char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                             \
+        QRINTF_PREPARE(n, __VA_ARGS__)                                                                        \
+        if (QRINTF_UNLIKELY(qrintf_size > qrintf_object || !QRINTF_SIZE_FITS(qrintf_size)))                   \
+            goto qrintf_slow;                                                                                 \
+        QRINTF_PLACE(qrintf_to, qrintf_size)                                                                  \
+        QRINTF_WRITE(n, f)                                                                                    \
+        if (!qrintf_short || qrintf_room < qrintf_size) {                                                     \
+            *qrintf_p = 0;                                                                                    \
+            qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
+        } else {                                                                                              \
+            qrintf_result = qrintf_cut(qrintf_to, qrintf_size, qrintf_scratch, qrintf_p);                     \
+        }                                                                                                     \
+        if (0) {                                                                                              \
+        qrintf_slow:                                                                                          \
+            qrintf_result = QRINTF_SLOW_SNPRINTF(qrintf_to, qrintf_size, qrintf_object, f, QRINTF_VALUES_##n); \
+        }                                                                                                     \
+        qrintf_result;                                                                                        \
     })
 
-#define QRINTF_SNPRINTF_1(...) QRINTF_SNPRINTF(1, __VA_ARGS__)
-#define QRINTF_SNPRINTF_2(...) QRINTF_SNPRINTF(2, __VA_ARGS__)
-#define QRINTF_SNPRINTF_3(...) QRINTF_SNPRINTF(3, __VA_ARGS__)
-#define QRINTF_SNPRINTF_4(...) QRINTF_SNPRINTF(4, __VA_ARGS__)
-#define QRINTF_SNPRINTF_5(...) QRINTF_SNPRINTF(5, __VA_ARGS__)
-#define QRINTF_SNPRINTF_6(...) QRINTF_SNPRINTF(6, __VA_ARGS__)
-#define QRINTF_SNPRINTF_7(...) QRINTF_SNPRINTF(7, __VA_ARGS__)
-#define QRINTF_SNPRINTF_8(...) QRINTF_SNPRINTF(8, __VA_ARGS__)
-#define QRINTF_SNPRINTF_9(...) QRINTF_SNPRINTF(9, __VA_ARGS__)
-#define QRINTF_SNPRINTF_10(...) QRINTF_SNPRINTF(10, __VA_ARGS__)
-#define QRINTF_SNPRINTF_11(...) QRINTF_SNPRINTF(11, __VA_ARGS__)
-#define QRINTF_SNPRINTF_12(...) QRINTF_SNPRINTF(12, __VA_ARGS__)
-#define QRINTF_SNPRINTF_13(...) QRINTF_SNPRINTF(13, __VA_ARGS__)
-#define QRINTF_SNPRINTF_14(...) QRINTF_SNPRINTF(14, __VA_ARGS__)
-#define QRINTF_SNPRINTF_15(...) QRINTF_SNPRINTF(15, __VA_ARGS__)
-#define QRINTF_SNPRINTF_16(...) QRINTF_SNPRINTF(16, __VA_ARGS__)
-#define QRINTF_SNPRINTF_0(...) QRINTF_PLAIN_SNPRINTF(__VA_ARGS__)
-#define QRINTF_SNPRINTF_MANY(...) QRINTF_PLAIN_SNPRINTF(__VA_ARGS__)
-#define QRINTF_SNPRINTF_NONE(...) QRINTF_PLAIN_SNPRINTF(__VA_ARGS__)
+#define QRINTF_FAST_SPRINTF(n, d, f, ...)                                                                     \
+    ({                                                                                                        \
+        __label__ qrintf_slow;                                                                                \
+        const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                 \
+        char *const qrintf_to = (d);                                                                          \
+        char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                             \
+        QRINTF_PREPARE(n, __VA_ARGS__)                                                                        \
+        QRINTF_PLACE(qrintf_to, qrintf_object)                                                                \
+        QRINTF_WRITE(n, f)                                                                                    \
+        if (!qrintf_short || qrintf_room < qrintf_object) {                                                   \
+            *qrintf_p = 0;                                                                                    \
+            qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
+        } else {                                                                                              \
+            if ((qrintf_size_t)(qrintf_p - qrintf_scratch) >= qrintf_object)                                  \
+                goto qrintf_slow;                                                                             \
+            qrintf_result = qrintf_cut(qrintf_to, qrintf_object, qrintf_scratch, qrintf_p);                   \
+        }                                                                                                     \
+        if (0) {                                                                                              \
+        qrintf_slow:                                                                                          \
+            qrintf_result = QRINTF_SLOW_SPRINTF(qrintf_to, qrintf_object, f, QRINTF_VALUES_##n);              \
+        }                                                                                                     \
+        qrintf_result;                                                                                        \
+    })
+
+#define QRINTF_SNPRINTF_N(n, d, size, f, ...)                                                                    \
+    QRINTF_CALL(n, "snprintf", f, 0, QRINTF_FAST_SNPRINTF(n, d, size, f, __VA_ARGS__),                         \
+                QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__), __VA_ARGS__)
+#define QRINTF_SPRINTF_N(n, d, f, ...)                                                                           \
+    QRINTF_CALL(n, "sprintf", f, QRINTF_COPIES(f), QRINTF_FAST_SPRINTF(n, d, f, __VA_ARGS__),                  \
+                QRINTF_PLAIN_SPRINTF(d, f, __VA_ARGS__), __VA_ARGS__)
+
+/* A call that is left for the number of its arguments. */
+#ifdef QRINTF_REPORT
+#define QRINTF_LEAVE(function, outcome, plain) __extension__({ QRINTF_NOTE(function, outcome, "") plain; })
+#else
+#define QRINTF_LEAVE(function, outcome, plain) plain
+#endif
+
+#define QRINTF_SNPRINTF_0(...) QRINTF_LEAVE("snprintf", QRINTF_NOT_NEEDED, QRINTF_PLAIN_SNPRINTF(__VA_ARGS__))
+#define QRINTF_SNPRINTF_MANY(...) QRINTF_LEAVE("snprintf", QRINTF_NOT_COUNTED, QRINTF_PLAIN_SNPRINTF(__VA_ARGS__))
+#define QRINTF_SNPRINTF_NONE(...) snprintf(__VA_ARGS__)
+#define QRINTF_SPRINTF_0(...) QRINTF_LEAVE("sprintf", QRINTF_NOT_NEEDED, QRINTF_PLAIN_SPRINTF(__VA_ARGS__))
+#define QRINTF_SPRINTF_MANY(...) QRINTF_LEAVE("sprintf", QRINTF_NOT_COUNTED, QRINTF_PLAIN_SPRINTF(__VA_ARGS__))
+#define QRINTF_SPRINTF_NONE(...) sprintf(__VA_ARGS__)
 
 #undef snprintf
-#define snprintf(...) QRINTF_PASTE(QRINTF_SNPRINTF_, QRINTF_COUNT_3(__VA_ARGS__))(__VA_ARGS__)
+#undef sprintf
+#if !defined __GLIBC__ || defined __USE_ISOC99 || defined __USE_UNIX98
+#define snprintf(...) QRINTF_DISPATCH(QRINTF_SNPRINTF_, QRINTF_COUNT_3(__VA_ARGS__), __VA_ARGS__)
+#endif
+#define sprintf(...) QRINTF_DISPATCH(QRINTF_SPRINTF_, QRINTF_COUNT_2(__VA_ARGS__), __VA_ARGS__)
 
 #endif
