@@ -4,7 +4,6 @@ use crate::cursor::{Bytes, Cursor, Text, bytes_of};
 use crate::fixed::{Fixed, Full};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 /// Something that [`append!`](crate::append) and [`c!`](crate::c) can append to: `Vec<u8>`, `String`, [`Fixed`], and a
 /// `&mut [u8]`, which then begins behind what was written.
@@ -23,12 +22,6 @@ pub trait Buffer: sealed::Sealed {
         arguments: A,
         write: impl FnOnce(&mut Cursor<'_, Self::Encoding>, A),
     ) -> Self::Outcome;
-
-    #[doc(hidden)]
-    #[inline]
-    fn __append_arguments(&mut self, arguments: fmt::Arguments<'_>) -> Self::Outcome {
-        self.__append((), |out, ()| out.arguments(arguments))
-    }
 }
 
 mod sealed {

@@ -167,18 +167,26 @@ impl<'a, E> Cursor<'a, E> {
     ///
     /// # Panics
     /// When the implementation of a formatting trait reports an error, as `format!` does.
-    #[inline(never)]
+    #[inline(always)]
     pub fn arguments(&mut self, arguments: fmt::Arguments<'_>) {
-        struct Writer<'c, 'a, E>(&'c mut Cursor<'a, E>);
-        impl<E> fmt::Write for Writer<'_, '_, E> {
-            fn write_str(&mut self, text: &str) -> fmt::Result {
-                self.0.text(text);
-                Ok(())
-            }
-        }
-        if fmt::write(&mut Writer(self), arguments).is_err() {
-            panic!("a formatting trait implementation returned an error when the underlying stream did not");
-        }
+        self.apart(|out| write_arguments(out, arguments));
+    }
+
+    /// Calls a function that isn't compiled into its caller.
+    ///
+    /// It is lent a copy of the cursor: one whose address is known elsewhere couldn't be kept in registers.
+    #[inline(always)]
+    pub(crate) fn apart(&mut self, write: impl FnOnce(&mut Cursor<'_, E>)) {
+        let Self { at, end, start, .. } = *self;
+        let mut copy = Cursor {
+            at,
+            end,
+            start,
+            sink: &mut *self.sink,
+            encoding: PhantomData,
+        };
+        write(&mut copy);
+        (self.at, self.end, self.start) = (copy.at, copy.end, copy.start);
     }
 
     #[inline(always)]
@@ -189,6 +197,20 @@ impl<'a, E> Cursor<'a, E> {
         // SAFETY: so many bytes of the room are written.
         (self.start, self.end) = unsafe { spill(self.sink, written, bytes) };
         self.at = self.start;
+    }
+}
+
+#[inline(never)]
+fn write_arguments<E>(out: &mut Cursor<'_, E>, arguments: fmt::Arguments<'_>) {
+    struct Writer<'c, 'a, E>(&'c mut Cursor<'a, E>);
+    impl<E> fmt::Write for Writer<'_, '_, E> {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.text(text);
+            Ok(())
+        }
+    }
+    if fmt::write(&mut Writer(out), arguments).is_err() {
+        panic!("a formatting trait implementation returned an error when the underlying stream did not");
     }
 }
 

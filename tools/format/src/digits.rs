@@ -7,10 +7,11 @@
 //!
 //! The C runtime of `tools/qrintf` answers the same question; its `docs/guide/digits.md` has the proofs.
 
-/// Three digits and, in the highest byte, how many of them the number has.
+/// Three digits, zeros in front, and in the highest byte how many of them the number has.
 static BELOW_1000: [u32; 1000] = table();
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
+const SPACES: u64 = 0x2020_2020_2020_2020;
 
 const fn table() -> [u32; 1000] {
     let mut table = [0; 1000];
@@ -21,30 +22,30 @@ const fn table() -> [u32; 1000] {
             b'0' + (number / 10 % 10) as u8,
             b'0' + (number % 10) as u8,
         );
-        table[number] = match number {
-            0..10 => u32::from_le_bytes([c, 0, 0, 1]),
-            10..100 => u32::from_le_bytes([b, c, 0, 2]),
-            _ => u32::from_le_bytes([a, b, c, 3]),
+        let count = if number < 10 {
+            1
+        } else if number < 100 {
+            2
+        } else {
+            3
         };
+        table[number] = u32::from_le_bytes([a, b, c, count]);
         number += 1;
     }
     table
 }
 
-/// The digits of a number below 1000 and their count; the word's highest byte means nothing.
+/// The digits of a number below 1000 and their count, which is at least `least` of 1 to 3; zeros come in front.
+///
+/// Only so many bytes of the word mean anything.
 ///
 /// # Panics
 /// When the number is not below 1000.
 #[inline(always)]
-pub(crate) fn below_1000(number: usize) -> (u64, usize) {
+pub(crate) fn below_1000(number: usize, least: usize) -> (u64, usize) {
     let entry = BELOW_1000[number];
-    (u64::from(entry), (entry >> 24) as usize)
-}
-
-/// The digits of a byte.
-#[inline(always)]
-pub(crate) fn byte(number: u8) -> (u64, usize) {
-    below_1000(usize::from(number))
+    let count = ((entry >> 24) as usize).max(least);
+    (u64::from(entry >> (24 - 8 * count)), count)
 }
 
 /// Each digit of a number below 10⁸ as a byte from 0 to 9, the first in the lowest byte.
@@ -69,11 +70,39 @@ pub(crate) fn eight(number: u32) -> u64 {
     spread(number) | ZEROS
 }
 
+/// A number below 10⁸ to the right of a width of up to 8, and the count of characters: at least the width.
+///
+/// What is missing before the digits is filled with zeros or with spaces.
+#[inline(always)]
+pub(crate) fn right(number: u32, width: usize, fill: Fill) -> (u64, usize) {
+    let digits = spread(number);
+    let zeros = leading(digits);
+    // '0' has the bits of ' ' and one more.
+    let characters = match fill {
+        Fill::Zeros => digits | ZEROS,
+        Fill::Spaces => digits | SPACES | ((ZEROS ^ SPACES) << (zeros * 8)),
+    };
+    let count = width.max(8 - zeros as usize);
+    (characters >> (64 - count * 8), count)
+}
+
+/// What stands before a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fill {
+    Zeros,
+    Spaces,
+}
+
+/// How many of eight digits are zeros at the beginning; the last digit counts also when all are 0.
+#[inline(always)]
+fn leading(digits: u64) -> u32 {
+    (digits | (1 << 63)).trailing_zeros() / 8
+}
+
 /// The digits of a number below 10⁸ and their count.
 #[inline(always)]
 pub(crate) fn up_to_eight(number: u32) -> (u64, usize) {
     let digits = spread(number);
-    // The last digit counts, also when all are 0.
-    let zeros = (digits | (1 << 63)).trailing_zeros() / 8;
+    let zeros = leading(digits);
     ((digits | ZEROS) >> (zeros * 8), 8 - zeros as usize)
 }

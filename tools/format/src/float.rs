@@ -1,15 +1,16 @@
 //! Floating-point numbers with a fixed number of decimals, exactly.
 //!
 //! A finite number is *m*·2^*e* with *m* < 2⁵³. Below 2⁶⁴ its integer part fits a word. The fraction is *f*/2^*s* with
-//! *f* < 2⁵³, so *f*·10^*n* fits 128 bits for every *n* up to 19; shifting by *s* leaves the digits, and comparing the
-//! remainder with half rounds them to the nearest, ties to even, which is what `core` and C do. Whatever is larger or
-//! longer, or no number, is left to `core`.
+//! *f* < 2⁵³, so *f*·10^*n* fits 128 bits for every *n* up to 19. The bits from 2^*s* on are the digits, those below
+//! are compared with half to round to the nearest, ties to even, which is what `core` and C do. For *s* up to 64 the
+//! fraction is first brought to *s* = 64, and one multiplication yields digits and remainder in a word each. Whatever is
+//! larger or longer, or no number, is left to `core`.
 //!
 //! The C runtime of `tools/qrintf` does the same.
 
 use crate::cursor::Cursor;
 use crate::digits;
-use crate::integer::decimal_64;
+use crate::integer::{decimal_32, decimal_64_apart};
 use crate::layout::Layout;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Debug, Display};
@@ -42,7 +43,7 @@ const fn powers() -> [u64; DECIMALS_MAX as usize + 1] {
 pub(crate) static POWERS_OF_TEN: [u64; DECIMALS_MAX as usize + 1] = powers();
 
 /// Rounds to `decimals` decimals; `None` outside of what can be computed here.
-#[inline]
+#[inline(always)]
 pub(crate) fn round(value: f64, decimals: u16) -> Option<Rounded> {
     if decimals > DECIMALS_MAX {
         return None;
@@ -70,20 +71,12 @@ pub(crate) fn round(value: f64, decimals: u16) -> Option<Rounded> {
         _ => (0, mantissa),
     };
     let power = POWERS_OF_TEN[usize::from(decimals)];
-    let product = u128::from(fraction) * u128::from(power);
-    // The product is below 2¹¹⁷: a longer shift leaves less than half.
-    let (quotient, remainder, half) = match shift {
-        0..128 => (
-            (product >> shift) as u64,
-            product & ((1 << shift) - 1),
-            1 << (shift - 1),
-        ),
-        _ => (0, 0, 1),
-    };
     // Without decimals, it is the integer part that becomes even.
-    let odd = if decimals == 0 { integer & 1 } else { quotient & 1 } != 0;
-    let up = remainder > half || (remainder == half && odd);
-    let fraction = quotient + u64::from(up);
+    let odd = decimals == 0 && integer & 1 != 0;
+    let fraction = match shift {
+        0..=64 => scale(fraction << (64 - shift), power, odd),
+        _ => scale_small(fraction, shift, power, odd),
+    };
     Some(if fraction == power {
         Rounded {
             negative,
@@ -99,20 +92,59 @@ pub(crate) fn round(value: f64, decimals: u16) -> Option<Rounded> {
     })
 }
 
+/// Rounds `fraction`/2⁶⁴ · `power` to the nearest; of two, to the even one, or up if `odd`.
+#[inline(always)]
+fn scale(fraction: u64, power: u64, odd: bool) -> u64 {
+    const HALF: u64 = 1 << 63;
+    let product = u128::from(fraction) * u128::from(power);
+    let (quotient, remainder) = ((product >> 64) as u64, product as u64);
+    let odd = odd || quotient & 1 != 0;
+    quotient + u64::from(remainder > HALF || (remainder == HALF && odd))
+}
+
+/// As [`scale`], for `fraction`/2^`shift` where the shift exceeds 64.
+#[inline(never)]
+fn scale_small(fraction: u64, shift: u32, power: u64, odd: bool) -> u64 {
+    if shift >= 128 {
+        // The product is below 2¹¹⁷, which is less than half.
+        return 0;
+    }
+    let product = u128::from(fraction) * u128::from(power);
+    let quotient = (product >> shift) as u64;
+    let remainder = product & ((1 << shift) - 1);
+    let half = 1 << (shift - 1);
+    let odd = odd || quotient & 1 != 0;
+    quotient + u64::from(remainder > half || (remainder == half && odd))
+}
+
 impl Rounded {
     /// Appends it without its sign.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write<E>(self, out: &mut Cursor<'_, E>, decimals: u16) {
-        decimal_64(out, self.integer);
-        if decimals > 0 {
-            out.word(u64::from(b'.'), 1);
-            zero_padded(out, self.fraction, usize::from(decimals));
+        match u32::try_from(self.integer) {
+            Ok(integer) => decimal_32(out, integer),
+            Err(_) => out.apart(|out| decimal_64_apart(out, self.integer)),
+        }
+        match decimals {
+            0 => (),
+            1..=3 => {
+                let (digits, count) = digits::below_1000(self.fraction as usize, usize::from(decimals));
+                out.word(digits << 8 | u64::from(b'.'), 1 + count);
+            }
+            4..8 => {
+                let digits = digits::eight(self.fraction as u32) >> (64 - 8 * decimals);
+                out.word(digits << 8 | u64::from(b'.'), 1 + usize::from(decimals));
+            }
+            _ => {
+                out.word(u64::from(b'.'), 1);
+                zero_padded(out, self.fraction, usize::from(decimals));
+            }
         }
     }
 }
 
 /// Appends exactly `count` digits, up to 20, of a number that has no more.
-#[inline]
+#[inline(always)]
 pub(crate) fn zero_padded<E>(out: &mut Cursor<'_, E>, number: u64, count: usize) {
     const EIGHT: u64 = 100_000_000;
     let (number, count) = if count > 8 {
@@ -126,7 +158,7 @@ pub(crate) fn zero_padded<E>(out: &mut Cursor<'_, E>, number: u64, count: usize)
     }
 }
 
-#[inline]
+#[inline(always)]
 fn zero_padded_high<E>(out: &mut Cursor<'_, E>, number: u64, count: usize) {
     const EIGHT: u64 = 100_000_000;
     if count > 8 {
@@ -140,7 +172,7 @@ fn zero_padded_high<E>(out: &mut Cursor<'_, E>, number: u64, count: usize) {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn precise<E>(out: &mut Cursor<'_, E>, value: f64, precision: u16, core: Arguments<'_>) {
     match round(value, precision) {
         Some(rounded) => {
@@ -164,12 +196,7 @@ fn laid_out<E>(out: &mut Cursor<'_, E>, value: f64, layout: Layout, core: Argume
     let mut cursor = Cursor::<E>::open(&mut bytes);
     rounded.write(&mut cursor, precision);
     cursor.close();
-    let sign: &[u8] = match (rounded.negative, layout.plus) {
-        (true, _) => b"-",
-        (false, true) => b"+",
-        _ => b"",
-    };
-    layout.number(out, sign, bytes.as_bytes());
+    layout.number(out, layout.sign(rounded.negative), bytes.as_bytes());
 }
 
 macro_rules! floats {
@@ -180,7 +207,7 @@ macro_rules! floats {
                 out.arguments(core);
             }
 
-            #[inline]
+            #[inline(always)]
             fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
                 precise(out, f64::from(*self), precision, core);
             }

@@ -1,6 +1,7 @@
 //! Width, fill and precision of a value, and the padding that follows from them.
 
 use crate::cursor::Cursor;
+use crate::digits::Fill;
 
 /// Everything that stands between `:` and the letter of the trait.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +48,27 @@ pub fn count(count: &usize) -> u16 {
 }
 
 impl Layout {
+    /// What a number without sign is filled with on the left, if that is all there is to its layout.
+    #[inline(always)]
+    pub(crate) fn fill_on_the_left(&self) -> Option<Fill> {
+        let right = matches!(self.align, Align::Unknown | Align::Right);
+        match (self.plus || self.alternate, self.zero) {
+            (false, true) => Some(Fill::Zeros),
+            (false, false) if right && self.fill == ' ' => Some(Fill::Spaces),
+            _ => None,
+        }
+    }
+
+    /// The sign of a number.
+    #[inline(always)]
+    pub(crate) fn sign(&self, negative: bool) -> &'static [u8] {
+        match (negative, self.plus) {
+            (true, _) => b"-",
+            (false, true) => b"+",
+            _ => b"",
+        }
+    }
+
     /// Appends a number, whose sign and prefix come before the zeros that may fill it.
     #[inline]
     pub(crate) fn number<E>(&self, out: &mut Cursor<'_, E>, prefix: &[u8], digits: &[u8]) {

@@ -3,6 +3,7 @@
 
 extern crate alloc;
 
+mod based;
 mod buffer;
 mod cursor;
 mod digits;
@@ -11,6 +12,7 @@ mod float;
 mod hex;
 mod integer;
 mod layout;
+mod scratch;
 mod specialize;
 mod text;
 
@@ -28,22 +30,33 @@ pub mod __private {
     pub use crate::specialize::{ByCore, BySpecialization, Probe};
     pub use core::format_args;
     pub use core::option::Option::{None, Some};
-    pub use format_macros::{append, split};
+    pub use format_macros::append;
 }
 
 /// Appends formatted values to a buffer.
 #[macro_export]
 macro_rules! append {
-    ($($input:tt)*) => {
-        $crate::__private::split! { [$crate] append $($input)* }
+    ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
+        $crate::__call! { [append] [$buffer] [$format] [] $($($arguments)*)? }
     };
 }
 
-/// Takes apart what `split!` has marked.
+/// Takes the arguments of a macro one by one, names apart from values, and then writes the call.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __exprs {
-    ($macro:ident $buffer:expr, $format:expr $(, $(@ $name:ident)? $value:expr)* $(,)?) => {
-        $crate::__private::$macro! { [$crate] [$buffer] [$format] $([$($name)?] [$value])* }
+macro_rules! __call {
+    ([$macro:ident] [$buffer:expr] [$format:expr] [$([$($name:ident)?] [$value:expr])*]) => {{
+        #[allow(unused_imports)]
+        use $crate::__private::{Buffer as _, ByCore as _, BySpecialization as _};
+        $buffer.__append(
+            ($(&$value,)*),
+            $crate::__private::$macro! { [$crate] [$format] $([$($name)?] [$value])* },
+        )
+    }};
+    ($macro:tt $buffer:tt $format:tt [$($done:tt)*] $name:ident = $value:expr $(, $($rest:tt)*)?) => {
+        $crate::__call! { $macro $buffer $format [$($done)* [$name] [$value]] $($($rest)*)? }
+    };
+    ($macro:tt $buffer:tt $format:tt [$($done:tt)*] $value:expr $(, $($rest:tt)*)?) => {
+        $crate::__call! { $macro $buffer $format [$($done)* [] [$value]] $($($rest)*)? }
     };
 }

@@ -4,29 +4,43 @@
 //! buffer.__append((&a, &b), |out, (a, b)| { out.text("x="); probe(a).plain(out, format_args!("{}", a)); … })
 //! ```
 //!
-//! The buffer and then the arguments are evaluated once, in order, outside of the closure, and what they borrow lives to
-//! the end of the statement, as it does for `write!`. The `format_args!` beside each value is what types without a fast
-//! form are written with. It is also what makes the compiler check that the value's type has the trait at all.
+//! The main crate's rules write the call, this module the closure. So the buffer and then the arguments are evaluated
+//! once, in order, outside of the closure, and what they borrow lives to the end of the statement, as it does for
+//! `write!`. The `format_args!` beside each value is what types without a fast form are written with. It is also what
+//! makes the compiler check that the value's type has the trait at all.
 
-use crate::input::{Argument, Input};
+use crate::input::{Argument, Input, binding};
 use crate::literal::Format;
 use crate::quote::fill;
 use crate::rust::{Count, Layout, Parsed, Piece, parse};
-use proc_macro::{Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro::{Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Expands one call.
+/// Expands one call to the closure that writes its pieces.
 pub(crate) fn append(input: &Input) -> TokenStream {
     let parsed = Format::read(input.format.clone()).and_then(|format| {
         let names = names(&input.arguments)?;
         let parsed = parse(&format.text, input.arguments.len(), &names, format.captures)?;
         Some((format.span, parsed))
     });
-    match parsed {
+    let body = match parsed {
         Some((span, parsed)) => specialized(input, span, &parsed),
         None => left_to_core(input),
-    }
+    };
+    closure(&input.bindings(), &body)
+}
+
+/// The closure that takes the values by their names.
+pub(crate) fn closure(names: &[TokenStream], body: &TokenStream) -> TokenStream {
+    let pattern: TokenStream = names
+        .iter()
+        .flat_map(|name| fill("NAME,", &[("NAME", name)]))
+        .collect();
+    fill(
+        "|__out, (PATTERN)| { BODY }",
+        &[("PATTERN", &pattern), ("BODY", body)],
+    )
 }
 
 /// The names of the arguments with their positions; `None` when the compiler would complain.
@@ -47,79 +61,65 @@ fn names(arguments: &[Argument]) -> Option<BTreeMap<String, usize>> {
 /// The call as `write!` would make it.
 fn left_to_core(input: &Input) -> TokenStream {
     let mut arguments = input.format.clone();
-    for argument in &input.arguments {
+    for (argument, value) in input.arguments.iter().zip(input.bindings()) {
         let name = argument
             .name
             .clone()
             .map(|name| TokenStream::from(TokenTree::Ident(name)));
         let template = if name.is_some() {
-            ", NAME = VALUE"
+            ", NAME = DEREF VALUE"
         } else {
-            ", VALUE"
+            ", DEREF VALUE"
         };
         let name = name.unwrap_or_default();
-        arguments.extend(fill(template, &[("NAME", &name), ("VALUE", &argument.value)]));
+        arguments.extend(fill(
+            template,
+            &[
+                ("NAME", &name),
+                ("DEREF", &deref(argument.span)),
+                ("VALUE", &value),
+            ],
+        ));
     }
     fill(
-        "{ use CRATE::__private::Buffer as _; (BUFFER).__append_arguments(CRATE::__private::format_args!(ARGUMENTS)) }",
-        &[
-            ("CRATE", &input.krate),
-            ("BUFFER", &input.buffer),
-            ("ARGUMENTS", &arguments),
-        ],
+        "__out.arguments(CRATE::__private::format_args!(ARGUMENTS));",
+        &[("CRATE", &input.krate), ("ARGUMENTS", &arguments)],
     )
 }
 
-fn specialized(input: &Input, span: Span, parsed: &Parsed) -> TokenStream {
-    let mut values = TokenStream::new();
-    let mut names = Vec::new();
-    for argument in &input.arguments {
-        names.push(binding(names.len(), location(&argument.value)));
-        values.extend(fill("& VALUE,", &[("VALUE", &argument.value)]));
-    }
-    for captured in &parsed.captured {
-        names.push(binding(names.len(), span));
-        values.extend(fill("& VALUE,", &[("VALUE", &variable(captured, span))]));
-    }
-    let pattern: TokenStream = names
-        .iter()
-        .flat_map(|name| fill("NAME,", &[("NAME", name)]))
-        .collect();
-    let site = Site {
-        krate: &input.krate,
-        names: &names,
-        span,
-    };
-    let body: TokenStream = parsed.pieces.iter().map(|piece| site.piece(piece)).collect();
-    fill(
-        "{ #[allow(unused_imports)] use CRATE::__private::{Buffer as _, ByCore as _, BySpecialization as _};
-           (BUFFER).__append((VALUES), |__out, (PATTERN)| { BODY }) }",
-        &[
-            ("CRATE", &input.krate),
-            ("BUFFER", &input.buffer),
-            ("VALUES", &values),
-            ("PATTERN", &pattern),
-            ("BODY", &body),
-        ],
-    )
+/// A star that stands where the value stands.
+fn deref(span: Span) -> TokenStream {
+    let mut star = Punct::new('*', Spacing::Alone);
+    star.set_span(Span::mixed_site().located_at(span));
+    TokenTree::Punct(star).into()
 }
 
-/// Where an expression stands: all of it, if the compiler has kept it together.
-pub(crate) fn location(value: &TokenStream) -> Span {
-    value
-        .clone()
+fn location(name: &TokenStream) -> Span {
+    name.clone()
         .into_iter()
         .next()
         .map_or_else(Span::call_site, |token| token.span())
 }
 
-/// The name that an argument has in the closure; what is wrong with it is shown at the argument itself.
-pub(crate) fn binding(index: usize, span: Span) -> TokenStream {
-    let name = Ident::new(
-        &format!("__argument_{index}"),
-        Span::mixed_site().located_at(span),
-    );
-    TokenTree::Ident(name).into()
+fn specialized(input: &Input, span: Span, parsed: &Parsed) -> TokenStream {
+    let mut names = input.bindings();
+    let mut body = TokenStream::new();
+    for captured in &parsed.captured {
+        let name = binding(names.len(), span);
+        let variable = variable(captured, span);
+        body.extend(fill(
+            "let NAME = & VARIABLE;",
+            &[("NAME", &name), ("VARIABLE", &variable)],
+        ));
+        names.push(name);
+    }
+    let site = Site {
+        krate: &input.krate,
+        names: &names,
+        span,
+    };
+    body.extend(parsed.pieces.iter().map(|piece| site.piece(piece)));
+    body
 }
 
 /// A captured variable: what the format string's own surroundings know by that name.
@@ -138,6 +138,7 @@ fn variable(name: &str, span: Span) -> TokenStream {
 struct Site<'a> {
     krate: &'a TokenStream,
     names: &'a [TokenStream],
+    /// Where the format string stands.
     span: Span,
 }
 
@@ -203,7 +204,7 @@ impl Site<'_> {
     /// `format_args!` of this value alone.
     fn core(&self, name: &TokenStream, kind: &str, layout: &Layout) -> TokenStream {
         let mut format = String::from("{0:");
-        let mut arguments = name.clone();
+        let mut arguments = fill("DEREF NAME", &[("DEREF", &deref(location(name))), ("NAME", name)]);
         format.extend(layout.fill.into_iter().chain(layout.align).chain(layout.sign));
         format.push_str(if layout.alternate { "#" } else { "" });
         format.push_str(if layout.zero { "0" } else { "" });

@@ -1,26 +1,24 @@
 //! What a call of a macro consists of.
 //!
-//! A token stream can't be cut at commas without knowing expressions (`f::<A, B>()`, `|a, b| a`), and the compiler knows
-//! them best. So a call is read in two steps: [`split`] marks the names of `name = value` with an `@`, then a
-//! `macro_rules` rule of the main crate takes expressions apart, and gives each back in brackets of its own.
+//! **Invariant:** the expressions of a call are compiled as the main crate's `macro_rules` wrote them, and never go through
+//! here: a procedural macro that hands on `$a * 2` loses the invisible parentheses around `$a`. What comes here of a
+//! value tells only where it stands.
 
 use crate::literal::unwrap;
-use proc_macro::{Delimiter, Group, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
+use proc_macro::{Ident, Span, TokenStream, TokenTree};
 
 /// A value that was handed to the macro.
 pub(crate) struct Argument {
     /// Its name, if it was written `name = value`.
     pub(crate) name: Option<Ident>,
-    /// The expression.
-    pub(crate) value: TokenStream,
+    /// Where it stands.
+    pub(crate) span: Span,
 }
 
 /// A call of a macro, taken apart.
 pub(crate) struct Input {
     /// The tokens `$crate`: the main crate, by whatever name the caller knows it.
     pub(crate) krate: TokenStream,
-    /// Where the bytes go.
-    pub(crate) buffer: TokenStream,
     /// The format string, not yet looked at.
     pub(crate) format: TokenStream,
     /// What is formatted.
@@ -28,7 +26,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Reads `[crate] [buffer] [format] [name] [value] [name] [value]…`, as the main crate's rules write it.
+    /// Reads `[crate] [format] [name] [value] [name] [value]…`, as the main crate's rules write it.
     pub(crate) fn read(tokens: TokenStream) -> Option<Self> {
         let mut groups = tokens.into_iter().map(|token| match token {
             TokenTree::Group(group) => Some(group.stream()),
@@ -36,7 +34,6 @@ impl Input {
         });
         let mut input = Self {
             krate: groups.next()??,
-            buffer: groups.next()??,
             format: unwrap(groups.next()??),
             arguments: Vec::new(),
         };
@@ -45,40 +42,35 @@ impl Input {
                 TokenTree::Ident(ident) => Some(ident),
                 _ => None,
             });
-            let value = groups.next()??;
-            input.arguments.push(Argument { name, value });
+            let span = location(groups.next()??);
+            input.arguments.push(Argument { name, span });
         }
         Some(input)
     }
+
+    /// The names that the arguments have in the closure, which takes them in a tuple.
+    pub(crate) fn bindings(&self) -> Vec<TokenStream> {
+        self.arguments
+            .iter()
+            .enumerate()
+            .map(|(index, argument)| binding(index, argument.span))
+            .collect()
+    }
 }
 
-/// Rewrites `[crate] macro buffer, format, name = value` to `crate::__exprs!(macro buffer, format, @name value)`.
-pub(crate) fn split(tokens: TokenStream) -> TokenStream {
-    let mut tokens = tokens.into_iter();
-    let Some(TokenTree::Group(krate)) = tokens.next() else {
-        return TokenStream::new();
-    };
-    let mut marked: Vec<TokenTree> = Vec::new();
-    let mut after_comma = false;
-    let mut rest = tokens.peekable();
-    while let Some(token) = rest.next() {
-        let name = match (&token, rest.peek()) {
-            (TokenTree::Ident(name), Some(TokenTree::Punct(equals))) if after_comma => {
-                equals.as_char() == '=' && equals.spacing() == Spacing::Alone && name.to_string() != "_"
-            }
-            _ => false,
-        };
-        after_comma = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ',');
-        if name {
-            rest.next();
-            marked.push(Punct::new('@', Spacing::Alone).into());
-        }
-        marked.push(token);
-    }
-    let mut output = krate.stream();
-    output.extend("::__exprs!".parse::<TokenStream>().unwrap_or_default());
-    let mut group = Group::new(Delimiter::Brace, marked.into_iter().collect());
-    group.set_span(Span::call_site());
-    output.extend([TokenTree::Group(group)]);
-    output
+/// Where an expression stands: all of it, as `macro_rules` has kept it together.
+fn location(value: TokenStream) -> Span {
+    value
+        .into_iter()
+        .next()
+        .map_or_else(Span::call_site, |token| token.span())
+}
+
+/// The name of a reference to a value; what is wrong with the value is shown where it stands.
+pub(crate) fn binding(index: usize, span: Span) -> TokenStream {
+    let name = Ident::new(
+        &format!("__argument_{index}"),
+        Span::mixed_site().located_at(span),
+    );
+    TokenTree::Ident(name).into()
 }

@@ -11,13 +11,7 @@ mod rust;
 use input::Input;
 use proc_macro::TokenStream;
 
-/// Marks the names of named arguments, so that `macro_rules` can take the call apart.
-#[proc_macro]
-pub fn split(input: TokenStream) -> TokenStream {
-    input::split(input)
-}
-
-/// `append!`, taken apart.
+/// The closure of an `append!`.
 #[proc_macro]
 pub fn append(input: TokenStream) -> TokenStream {
     Input::read(input).map_or_else(TokenStream::new, |input| append::append(&input))
