@@ -20,34 +20,20 @@ static int has_privileges(void) {
            noshell_call3(SYS_getresgid, &group[0], &group[1], &group[2]) < 0 || user[0] != user[1] || group[0] != group[1];
 }
 
-/* Parses, and asks which shell there is only when that matters. */
-static enum noshell_reason parse(struct noshell_plan *plan, const char *text, size_t length, void *memory) {
-    enum noshell_shell shell = NOSHELL_SHELL_DASH;
-    int known = noshell_shell_known(&shell);
-    enum noshell_reason reason = noshell_parse(text, length, NOSHELL_DIALECT_DASH, memory, &plan->command);
-    if (reason)
-        return reason;
-    if (!known)
-        shell = noshell_shell_find();
-    if (shell == NOSHELL_SHELL_UNKNOWN)
-        return NOSHELL_UNKNOWN_SHELL;
-    if (shell == NOSHELL_SHELL_BASH)
-        return NOSHELL_UNKNOWN_SHELL;
-    return NOSHELL_DIRECT;
-}
-
+/* The questions in the order of their cost: the grammar is free, the shell is asked only when that matters. */
 static enum noshell_reason plan_direct(struct noshell_plan *plan, const char *text, size_t length, char *const *environ_now) {
     void *memory = noshell_scratch_part(&plan->scratch, noshell_parse_room(length));
     char *found = noshell_scratch_part(&plan->scratch, FOUND_SIZE);
     enum noshell_reason reason;
     if (!memory || !found)
         return NOSHELL_NO_RESOURCES;
-    if (text[0] == '-' || text[0] == '+')
-        return NOSHELL_OPTION;
-    if ((reason = parse(plan, text, length, memory)))
+    if ((reason = noshell_parse(text, length, NOSHELL_DIALECT_DASH, memory, &plan->command)))
         return reason;
     if (has_privileges())
         return NOSHELL_PRIVILEGES;
+    plan->shell = noshell_shell_find();
+    if (plan->shell == NOSHELL_SHELL_UNKNOWN)
+        return NOSHELL_UNKNOWN_SHELL;
     reason = noshell_environment_build(environ_now, NOSHELL_DIALECT_DASH, &plan->command, &plan->scratch, &plan->environment);
     if (reason)
         return reason;

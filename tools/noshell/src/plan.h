@@ -15,6 +15,7 @@
 
 struct noshell_plan {
     enum noshell_reason reason; /* NOSHELL_DIRECT, or why /bin/sh is started */
+    enum noshell_shell shell;
     struct noshell_scratch scratch;
     struct noshell_command command;
     struct noshell_environment environment;

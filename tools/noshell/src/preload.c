@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "interrupts.h"
 #include "libc.h"
+#include "shell.h"
 #include "statistics.h"
 #include "streams.h"
 #include "system.h"
@@ -17,9 +18,11 @@
 static void before_fork(void) {
     noshell_streams_lock();
     noshell_interrupts_lock();
+    noshell_shell_lock();
 }
 
 static void after_fork(void) {
+    noshell_shell_unlock();
     noshell_interrupts_unlock();
     noshell_streams_unlock();
 }
