@@ -59,7 +59,7 @@ pub enum Peer {
     Tcp(SocketAddr),
     /// A Unix socket; clients rarely have a path.
     Unix,
-    /// The other half of [`Stream::pair`](crate::Stream::pair).
+    /// The other half of [`Stream::pair`](crate::Stream::pair), or the other end of a pipe.
     Memory,
     /// The kernel no longer knows: the connection was reset.
     Gone,

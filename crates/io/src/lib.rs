@@ -36,7 +36,7 @@
 //!     └──────── Remote ─────────┘
 //!               (mail from other threads; `offload` is a few threads for work that blocks)
 //!
-//!   Stream: TCP | Unix | pair, plain or TLS.  turn(|input, output| consumed) · read_exact · discard · send · close
+//!   Stream: TCP | Unix | pair | pipe, plain or TLS.  turn(|input, output| consumed) · read_exact · discard · send · close
 //!           Replies: answers leave in the order of their requests, whoever finishes them, whenever
 //! ```
 //!
@@ -68,6 +68,7 @@ mod config;
 mod connect;
 mod connection;
 mod core;
+mod descriptor;
 mod error;
 mod listener;
 mod loops;
@@ -94,6 +95,7 @@ mod wheel;
 pub use address::{Address, Peer};
 pub use clock::Clock;
 pub use config::{Config, ListenOptions, OnFull};
+pub use descriptor::Descriptor;
 pub use error::Error;
 pub use listener::Listener;
 pub use loops::{Bound, Loops, Statistics};

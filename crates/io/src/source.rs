@@ -6,7 +6,7 @@
 //!
 //! **Invariant:** no borrow of the table is held while a waker of somebody else's runs.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -165,7 +165,7 @@ impl Source {
     }
 
     /// A source for a descriptor. Readable it becomes by an event, which comes at once if it is already.
-    pub(crate) fn register(core: &Rc<Core>, fd: &OwnedFd) -> Result<Source, Error> {
+    pub(crate) fn register(core: &Rc<Core>, fd: impl AsFd) -> Result<Source, Error> {
         let source = Source::new(core, WRITABLE);
         sys::epoll_add(&core.epoll, fd.as_fd(), source.token()).map_err(Error::system("epoll_ctl"))?;
         Ok(source)
@@ -243,6 +243,14 @@ impl Source {
 
     pub(crate) fn idle(&self) -> Duration {
         Duration::from_millis(self.with(|entry| entry.idle).into())
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
     }
 }
 

@@ -4,6 +4,7 @@
 //! holds then counts against its loop's allowance.
 
 use std::future::{Future, poll_fn};
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use crate::connection::{Connection, Lent};
 use crate::core::Core;
 use crate::output::{Output, Piece, Took, Turn};
 use crate::replies::{Replies, Unordered};
+use crate::source::Source;
 use crate::transport::{Transport, Wire};
 use crate::{Error, Peer, pair, sys};
 
@@ -50,6 +52,25 @@ impl Stream {
             })
         });
         (a, b)
+    }
+
+    /// A stream over an end of a pipe, or of anything else that is polled, read and written like one. It has the one
+    /// direction that the end has: to ask for the other is an error. The descriptor is made non-blocking, and with it all
+    /// its copies, here and in other processes.
+    ///
+    /// When nobody reads any more, writing raises `SIGPIPE`, unless the process ignores it.
+    ///
+    /// # Errors
+    /// When it cannot be polled, as an ordinary file.
+    ///
+    /// # Panics
+    /// When no loop runs on this thread.
+    pub fn pipe(end: impl Into<OwnedFd>) -> Result<Stream, Error> {
+        let fd = end.into();
+        sys::set_nonblocking(&fd).map_err(Error::system("fcntl"))?;
+        let source = Source::register(&Core::current(), &fd)?;
+        let transport = Transport::Pipe(fd);
+        Ok(Stream::new(Wire { source, transport }))
     }
 
     /// Lends both buffers of the loop to `f`, once, as soon as all earlier output was taken by the kernel and there is
@@ -169,10 +190,10 @@ impl Stream {
 
     fn address_by(
         &self,
-        call: impl FnOnce(&std::os::fd::OwnedFd) -> std::io::Result<Option<std::net::SocketAddr>>,
+        call: impl FnOnce(&OwnedFd) -> std::io::Result<Option<std::net::SocketAddr>>,
     ) -> Peer {
         match &self.connection.wire.transport {
-            Transport::Memory(_) => Peer::Memory,
+            Transport::Memory(_) | Transport::Pipe(_) => Peer::Memory,
             Transport::Socket(fd) => match call(fd) {
                 Ok(Some(address)) => Peer::Tcp(address),
                 Ok(None) => Peer::Unix,

@@ -70,6 +70,15 @@ pub(crate) fn epoll_add(epoll: &OwnedFd, fd: BorrowedFd<'_>, token: u64) -> io::
     .map(drop)
 }
 
+/// Ends a registration.
+pub(crate) fn epoll_remove(epoll: &OwnedFd, fd: RawFd) -> io::Result<()> {
+    // SAFETY: to remove takes no event; a number that is not registered is answered with an error.
+    retry(|| unsafe {
+        libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut()) as isize
+    })
+    .map(drop)
+}
+
 /// Waits for events: not at all (zero), for a while rounded up to milliseconds, or until something happens (`None`).
 pub(crate) fn epoll_wait(
     epoll: &OwnedFd,
@@ -140,6 +149,29 @@ pub(crate) fn send_file(fd: &OwnedFd, file: &File, offset: u64, length: usize) -
     let mut offset = libc::off_t::try_from(offset).map_err(|_| ErrorKind::InvalidInput)?;
     // SAFETY: `offset` lives through the call; both descriptors are open.
     retry(|| unsafe { libc::sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, length) })
+}
+
+/// Reads from what is no socket.
+pub(crate) fn read(fd: &OwnedFd, destination: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the kernel writes at most `destination.len()` bytes to the slice.
+    retry(|| unsafe { libc::read(fd.as_raw_fd(), destination.as_mut_ptr().cast(), destination.len()) })
+}
+
+/// Writes several slices at once to what is no socket. When nobody reads it this raises `SIGPIPE`, which there is no flag
+/// against: the process has to ignore it.
+pub(crate) fn write_vectored(fd: &OwnedFd, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+    let count = parts.len().min(VECTORS_MAX) as c_int;
+    // SAFETY: `IoSlice` is guaranteed to have the layout of `iovec`; the slices live through the call and are only read.
+    retry(|| unsafe { libc::writev(fd.as_raw_fd(), parts.as_ptr().cast(), count) })
+}
+
+/// Has calls on this descriptor, and on all its copies, return rather than wait.
+pub(crate) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no memory.
+    let flags = retry(|| unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) as isize })? as c_int;
+    // SAFETY: takes no memory.
+    retry(|| unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) as isize })
+        .map(drop)
 }
 
 /// Ends our side of a connection: the peer reads an end after what was sent.

@@ -18,6 +18,8 @@ const WRITE_MAX: u64 = 1 << 20;
 
 pub(crate) enum Transport {
     Socket(OwnedFd),
+    /// One end of a pipe, or whatever else is read and written without being a socket.
+    Pipe(OwnedFd),
     Memory(End),
 }
 
@@ -79,6 +81,7 @@ impl Wire {
     pub(crate) fn read(&self, destination: &mut [u8]) -> Result<Option<usize>, Error> {
         let result = match &self.transport {
             Transport::Socket(fd) => sys::recv(fd, destination),
+            Transport::Pipe(fd) => sys::read(fd, destination),
             Transport::Memory(end) => end.read(destination),
         };
         match result {
@@ -99,12 +102,12 @@ impl Wire {
         }
     }
 
-    /// The descriptor to which a plain write goes, if there is one.
+    /// The socket to which a plain `send` goes, if there is one.
     #[inline]
     pub(crate) fn descriptor(&self) -> Option<RawFd> {
         match &self.transport {
             Transport::Socket(fd) => Some(fd.as_raw_fd()),
-            Transport::Memory(_) => None,
+            Transport::Pipe(_) | Transport::Memory(_) => None,
         }
     }
 
@@ -113,6 +116,7 @@ impl Wire {
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Error> {
         let result = match &self.transport {
             Transport::Socket(fd) => sys::send(fd.as_raw_fd(), bytes),
+            Transport::Pipe(fd) => sys::write_vectored(fd, &[IoSlice::new(bytes)]),
             Transport::Memory(end) => end.write(bytes),
         };
         self.wrote(result, bytes.len(), "send")
@@ -178,6 +182,7 @@ impl Wire {
         let more = used < parts.len();
         let result = match &self.transport {
             Transport::Socket(fd) => sys::send_vectored(fd, &slices[..used], more),
+            Transport::Pipe(fd) => sys::write_vectored(fd, &slices[..used]),
             Transport::Memory(end) => end.write(&slices[0]),
         };
         // A pair takes a slice at a time, which does not mean that it is full.
@@ -192,7 +197,7 @@ impl Wire {
     fn write_file(&self, file: &File, offset: u64, length: u64) -> Result<u64, Error> {
         let asked = length.min(WRITE_MAX) as usize;
         let result = match &self.transport {
-            Transport::Socket(fd) => sys::send_file(fd, file, offset, asked),
+            Transport::Socket(fd) | Transport::Pipe(fd) => sys::send_file(fd, file, offset, asked),
             Transport::Memory(end) => {
                 let mut bytes = vec![0; asked.min(crate::pair::CAPACITY)];
                 match file.read_at(&mut bytes, offset) {
@@ -220,6 +225,8 @@ impl Wire {
                 end.shutdown_write();
                 Ok(())
             }
+            // A pipe has one direction: it ends when it is closed.
+            Transport::Pipe(_) => Ok(()),
         }
     }
 }
