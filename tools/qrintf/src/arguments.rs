@@ -6,17 +6,28 @@
 //! **Invariant:** words are passed on as they came; nothing here edits one.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
+use std::{fmt, iter};
+
+/// A word with the next one, if that is its argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// The option or input as it was written.
+    pub(crate) text: OsString,
+    /// What belongs to it and was written apart from it.
+    pub(crate) argument: Option<OsString>,
+}
 
 /// The words after the compiler's name, and what they mean.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// The words for the compiler: all but our own.
-    pub(crate) words: Vec<OsString>,
+    pub(crate) words: Vec<Word>,
     /// The sources among them that could be specialized.
     pub(crate) sources: Vec<OsString>,
     /// Why the command is none of our business, if it is not.
     pub(crate) left: Option<Left>,
+    /// Whether the link-time optimizer will have the object.
+    pub(crate) lto: bool,
     /// Whether `--qrintf-report` was among the words.
     pub(crate) report: bool,
 }
@@ -45,11 +56,19 @@ impl fmt::Display for Left {
     }
 }
 
+impl Arguments {
+    /// Each word by itself again, as they are passed on.
+    pub(crate) fn flat(&self) -> impl Iterator<Item = &OsString> {
+        self.words
+            .iter()
+            .flat_map(|word| iter::once(&word.text).chain(&word.argument))
+    }
+}
+
 /// Reads `words`; `cxx` says that the compiler takes even `.c` for C++, as `g++` does.
-pub(crate) fn read(words: impl Iterator<Item = OsString>, cxx: bool) -> Arguments {
+pub(crate) fn read(mut words: impl Iterator<Item = OsString>, cxx: bool) -> Arguments {
     let mut scan = Scan::default();
     let mut kept = Vec::new();
-    let mut words = words.peekable();
     while let Some(word) = words.next() {
         if word == "--qrintf-report" {
             scan.report = true;
@@ -57,14 +76,14 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>, cxx: bool) -> Argument
         }
         let argument = if takes_next(&word) { words.next() } else { None };
         scan.see(&word, argument.as_deref(), cxx);
-        kept.push(word);
-        kept.extend(argument);
+        kept.push(Word { text: word, argument });
     }
     let left = scan.verdict();
     Arguments {
         words: kept,
         sources: scan.sources,
         left,
+        lto: scan.lto,
         report: scan.report,
     }
 }
@@ -78,6 +97,7 @@ struct Scan {
     cxx_wanted: bool,
     cxx_seen: bool,
     inputs_only: bool,
+    lto: bool,
     sources: Vec<OsString>,
     report: bool,
 }
@@ -96,6 +116,8 @@ impl Scan {
             self.freestanding = Some(word.into());
         } else if matches!(bytes, b"-fhosted" | b"-fno-freestanding") {
             self.freestanding = None;
+        } else if bytes == b"-fno-lto" || bytes.starts_with(b"-flto") {
+            self.lto = bytes != b"-fno-lto";
         } else if bytes == b"--" {
             self.inputs_only = true;
         } else if stops(bytes) {
@@ -461,6 +483,19 @@ mod tests {
     }
 
     #[test]
+    fn link_time_optimization_is_seen() {
+        for (line, expected) in [
+            ("-O2 -c a.c", false),
+            ("-O2 -flto -c a.c", true),
+            ("-O2 -flto=auto -c a.c", true),
+            ("-O2 -flto -fno-lto -c a.c", false),
+            ("-O2 -c a.c -o -flto", false),
+        ] {
+            assert_eq!(of(line).lto, expected, "{line}");
+        }
+    }
+
+    #[test]
     fn c_plus_plus_is_asked_for() {
         assert_eq!(left("-O2 -c a.cpp"), Some(Left::CPlusPlus));
         assert_eq!(left("-O2 -c a.c b.cc"), Some(Left::CPlusPlus));
@@ -474,9 +509,11 @@ mod tests {
     fn every_word_but_our_own_is_passed_on() {
         let arguments = of("-O2 --qrintf-report -c a.c -o --qrintf-report");
         assert!(arguments.report);
-        assert_eq!(arguments.words, ["-O2", "-c", "a.c", "-o", "--qrintf-report"]);
+        let flat: Vec<_> = arguments.flat().collect();
+        assert_eq!(flat, ["-O2", "-c", "a.c", "-o", "--qrintf-report"]);
         assert_eq!(arguments.sources, ["a.c"]);
         assert!(!of("-O2 -o --qrintf-report a.c").report);
-        assert_eq!(of("a.c -o").words, ["a.c", "-o"]);
+        let unfinished = of("a.c -o");
+        assert_eq!(unfinished.flat().collect::<Vec<_>>(), ["a.c", "-o"]);
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Invocation {
     pub(crate) program: PathBuf,
     /// The name that the program is to know itself by.
     pub(crate) arg0: OsString,
-    /// Words that come first: the compiler after its launcher, and what else `QRINTF_CC` holds.
+    /// Words that come first: launchers' names, and the compiler's after them.
     pub(crate) leading: Vec<OsString>,
     /// The compiler as it was named, and where it was found; nothing when a launcher stands alone.
     pub(crate) compiler: Option<(OsString, PathBuf)>,
@@ -42,18 +42,30 @@ pub(crate) fn read(
     };
     let mut chosen = take_compiler(words, search);
     if chosen.is_empty() && target.is_empty() {
-        let configured = configured.unwrap_or_default();
-        let parts = configured.as_bytes().split(u8::is_ascii_whitespace);
-        chosen.extend(
-            parts
-                .filter(|part| !part.is_empty())
-                .map(|part| OsStr::from_bytes(part).into()),
-        );
+        chosen = configured_compiler(words, &configured.unwrap_or_default());
     }
     if chosen.is_empty() {
         chosen.push(default_compiler(target, search));
     }
     start(chosen, search)
+}
+
+/// The launchers and the compiler in `text`, which a user wrote in a variable; flags after them go before the `words`.
+fn configured_compiler(words: &mut VecDeque<OsString>, text: &OsStr) -> Vec<OsString> {
+    let parts = text.as_bytes().split(u8::is_ascii_whitespace);
+    let mut parts: Vec<OsString> = parts
+        .filter(|part| !part.is_empty())
+        .map(|part| OsStr::from_bytes(part).into())
+        .collect();
+    let launchers = parts
+        .iter()
+        .take_while(|part| compiler::is_launcher(part))
+        .count();
+    let flags = parts.split_off(parts.len().min(launchers + 1));
+    for flag in flags.into_iter().rev() {
+        words.push_front(flag);
+    }
+    parts
 }
 
 /// The words at the front that name launchers and a compiler.

@@ -20,18 +20,21 @@ mod compiler;
 mod error;
 mod headers;
 mod invocation;
+mod report;
 mod search;
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use arguments::Arguments;
 use error::Error;
 use invocation::Invocation;
+use report::Sink;
 use search::Search;
 
 fn main() -> ExitCode {
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
     ExitCode::from(error.status())
 }
 
-fn run(called: OsString, mut words: VecDeque<OsString>) -> Result<std::convert::Infallible, Error> {
+fn run(called: OsString, mut words: VecDeque<OsString>) -> Result<Infallible, Error> {
     let own = env::current_exe().unwrap_or_else(|_| PathBuf::from(&called));
     // What execvp takes when there is no PATH.
     let path = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
@@ -54,43 +57,66 @@ fn run(called: OsString, mut words: VecDeque<OsString>) -> Result<std::convert::
         own: &own,
     };
     let invocation = invocation::read(&called, &mut words, env::var_os("QRINTF_CC"), &search)?;
-    let cxx = invocation
-        .compiler
-        .as_ref()
-        .is_some_and(|(name, _)| compiler::is_cxx(name));
-    let arguments = arguments::read(words.into_iter(), cxx);
-    let headers = headers_for(&invocation, &arguments, &own);
+    let compiler = invocation.compiler.as_ref();
+    let arguments = arguments::read(
+        words.into_iter(),
+        compiler.is_some_and(|(name, _)| compiler::is_cxx(name)),
+    );
+    let ours = words_of_ours(&invocation, &arguments, &own);
+    if let Some(sink) = sink(&arguments) {
+        match &ours {
+            Ok(ours) => report::specialized(&sink, &invocation, ours, &arguments),
+            Err(reason) => report::left(&sink, &arguments, reason),
+        }
+    }
     let mut command = Command::new(&invocation.program);
     command.arg0(&invocation.arg0).args(&invocation.leading);
-    if let Some(headers) = headers {
-        command.arg("-isystem").arg(headers);
-    }
-    let source = command.args(&arguments.words).exec();
+    let source = command
+        .args(ours.unwrap_or_default())
+        .args(arguments.flat())
+        .exec();
     Err(Error::Run {
         path: invocation.program,
         source,
     })
 }
 
-/// The headers' directory, if this command is one for them. Why it is not is said where the user could do something
-/// about it.
-fn headers_for(invocation: &Invocation, arguments: &Arguments, own: &std::path::Path) -> Option<PathBuf> {
-    let (name, path) = invocation.compiler.as_ref()?;
-    if arguments.left.is_some() {
-        return None;
+/// What this program adds to the command, or why it is not one to add anything to. Where the user could do something
+/// about that, it is said at once.
+fn words_of_ours(
+    invocation: &Invocation,
+    arguments: &Arguments,
+    own: &Path,
+) -> Result<Vec<OsString>, String> {
+    if let Some(left) = &arguments.left {
+        return Err(left.to_string());
     }
-    if let Err(unfit) = compiler::judge(name, path) {
-        eprintln!("qrintf-cc: {unfit}");
-        return None;
+    let Some((name, path)) = &invocation.compiler else {
+        return Err("no compiler is named".to_owned());
+    };
+    let said = |reason: String| {
+        eprintln!("qrintf-cc: {reason}: passed through unchanged");
+        reason
+    };
+    compiler::judge(name, path).map_err(|unfit| said(unfit.to_string()))?;
+    let headers = headers::directory(own).map_err(|missing| {
+        said(format!(
+            "no headers in {}; `make install` puts them there",
+            missing.display()
+        ))
+    })?;
+    let mut ours = vec!["-isystem".into(), headers.into_os_string()];
+    // Lets gcc share the headers' functions between object files by a way that its link-time optimizer does not take.
+    if !arguments.lto {
+        ours.push("-DQRINTF_COMDAT".into());
     }
-    match headers::directory(own) {
-        Ok(directory) => Some(directory),
-        Err(expected) => {
-            eprintln!(
-                "qrintf-cc: no headers in {}, so passed through unchanged; install them by `make install`",
-                expected.display()
-            );
-            None
-        }
+    Ok(ours)
+}
+
+fn sink(arguments: &Arguments) -> Option<Sink> {
+    let file = env::var_os("QRINTF_REPORT").filter(|file| !file.is_empty());
+    match file {
+        Some(file) => Some(Sink::File(file)),
+        None => arguments.report.then_some(Sink::Output),
     }
 }
