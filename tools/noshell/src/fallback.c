@@ -65,6 +65,10 @@ static int add_closing_of_others(posix_spawn_file_actions_t *actions) {
 
 static int add_actions(posix_spawn_file_actions_t *actions, const struct noshell_spawn *spawn) {
     int error = 0;
+    /* One standard stream in another's place would need a descriptor that is not known here. */
+    for (int i = 0; i < 3; i++)
+        if (spawn->streams[i] >= 0 && spawn->streams[i] < 3 && spawn->streams[i] != i)
+            return ENOTSUP;
     for (int i = 0; !error && i < 3; i++)
         if (spawn->streams[i] >= 0)
             error = posix_spawn_file_actions_adddup2(actions, spawn->streams[i], i);
@@ -95,6 +99,19 @@ static void set_attributes(posix_spawnattr_t *attributes, const struct noshell_s
     posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
+/* A kernel without pidfds cannot keep the promise of one. */
+static int open_pidfd(struct noshell_spawn *spawn) {
+    long pidfd = noshell_call2(SYS_pidfd_open, spawn->pid, 0);
+    if (pidfd < 0) {
+        noshell_call2(SYS_kill, spawn->pid, SIGKILL);
+        while (noshell_call4(SYS_wait4, spawn->pid, NULL, 0, NULL) == -EINTR)
+            continue;
+        return (int)-pidfd;
+    }
+    spawn->pidfd = (int)pidfd;
+    return 0;
+}
+
 int noshell_spawn_by_library(struct noshell_spawn *spawn) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -111,10 +128,10 @@ int noshell_spawn_by_library(struct noshell_spawn *spawn) {
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
-    if (error)
-        noshell_mask(SIG_SETMASK, spawn->old_mask, NULL);
     spawn->pidfd = -1;
     if (!error && spawn->want_pidfd)
-        spawn->pidfd = (int)noshell_call2(SYS_pidfd_open, spawn->pid, 0);
+        error = open_pidfd(spawn);
+    if (error)
+        noshell_mask(SIG_SETMASK, spawn->old_mask, NULL);
     return error;
 }

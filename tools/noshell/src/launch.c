@@ -11,9 +11,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/wait.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fallback.h"
@@ -90,16 +88,39 @@ static long redirect(const struct noshell_redirection *redirection) {
     }
 }
 
-/* Moves the ends of pipes to their places. Those were made closing on execve, so what remains of them vanishes. */
-static long place_streams(const struct noshell_spawn *spawn) {
+/* A descriptor that is wanted as one standard stream may stand where another goes: then it is moved away first. */
+static long move_away(int streams[3]) {
     for (int i = 0; i < 3; i++) {
-        if (spawn->streams[i] < 0)
+        if (streams[i] < 0 || streams[i] > 2 || streams[i] == i)
             continue;
-        long result = duplicate(spawn->streams[i], i);
-        if (result < 0)
-            return result;
+        long moved = noshell_call3(SYS_fcntl, streams[i], F_DUPFD_CLOEXEC, 3);
+        if (moved < 0)
+            return moved;
+        streams[i] = (int)moved;
     }
     return 0;
+}
+
+/* Moves the ends of pipes to their places. Those were made closing on execve, so what remains of them vanishes. */
+static long place_streams(const struct noshell_spawn *spawn) {
+    int streams[3] = {spawn->streams[0], spawn->streams[1], spawn->streams[2]};
+    long result = move_away(streams);
+    for (int i = 0; i < 3 && result >= 0; i++)
+        if (streams[i] >= 0)
+            result = duplicate(streams[i], i);
+    return result;
+}
+
+/* Closes everything from descriptor 3 on; one by one before Linux 5.9. */
+static long close_others(void) {
+    struct rlimit limit;
+    long result = noshell_call3(SYS_close_range, 3, UINT_MAX, 0);
+    if (result != -ENOSYS)
+        return result;
+    result = noshell_call4(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+    for (rlim_t fd = 3; result >= 0 && fd < limit.rlim_cur; fd++)
+        noshell_call1(SYS_close, fd);
+    return result;
 }
 
 static long prepare(const struct noshell_spawn *spawn) {
@@ -118,7 +139,7 @@ static long prepare(const struct noshell_spawn *spawn) {
     if (spawn->directory)
         result = noshell_call1(SYS_chdir, spawn->directory);
     if (result >= 0 && spawn->close_others)
-        result = noshell_call3(SYS_close_range, 3, UINT_MAX, 0);
+        result = close_others();
     return result;
 }
 

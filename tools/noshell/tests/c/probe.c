@@ -107,7 +107,7 @@ static int die(int signal) {
     return 99;
 }
 
-static int hold(void) {
+static void hold(void) {
     for (;;)
         pause();
 }
@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
     if (strcmp(name, "die") == 0)
         return die(argc > 1 ? atoi(argv[1]) : SIGKILL);
     if (strcmp(name, "hold") == 0)
-        return hold();
+        hold();
     if (strcmp(name, "both") == 0)
         return both();
     return args(argc, argv);
