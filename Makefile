@@ -8,6 +8,7 @@ FUZZ_SECONDS ?= 60
 
 TARGET   := $(or $(CARGO_TARGET_DIR),target)
 HIKYAKU  := $(TARGET)/release/hikyaku
+QRINTF   := $(TARGET)/release/qrintf-cc
 ROOT     := $(DESTDIR)$(PREFIX)
 
 # Benches need a peer; without one that is named, Debian's is installed if it is missing.
@@ -24,7 +25,7 @@ run: build ## build and start the daemon with its defaults (ARGS="--memcached 12
 	$(HIKYAKU) serve $(ARGS)
 
 build: libnoshell ## build target/release/hikyaku and what stands beside it
-	$(CARGO) build --release --locked -p hikyaku
+	$(CARGO) build --release --locked -p hikyaku -p hikyaku-qrintf
 
 libnoshell: ## build target/release/libnoshell.so and libnoshell.a
 	$(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET))/release
@@ -68,7 +69,11 @@ doc: ## build the API's documentation: target/doc/io/index.html and its neighbou
 
 install: build ## install under DESTDIR and PREFIX (/usr/local)
 	install -D -m 755 $(HIKYAKU) $(ROOT)/bin/hikyaku
+	install -D -m 755 $(QRINTF) $(ROOT)/bin/qrintf-cc
+	install -d $(ROOT)/lib/qrintf/include
+	install -m 644 tools/qrintf/include/*.h $(ROOT)/lib/qrintf/include/
 	install -d $(ROOT)/share/man/man1
+	install -m 644 tools/qrintf/man/qrintf-cc.1 $(ROOT)/share/man/man1/
 	$(HIKYAKU) man --directory $(ROOT)/share/man/man1
 	install -d $(ROOT)/share/bash-completion/completions $(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
 	$(HIKYAKU) completions bash > $(ROOT)/share/bash-completion/completions/hikyaku
@@ -83,6 +88,8 @@ install: build ## install under DESTDIR and PREFIX (/usr/local)
 
 uninstall: ## remove what `make install` put there
 	rm -f $(ROOT)/bin/hikyaku $(ROOT)/share/man/man1/hikyaku.1 $(ROOT)/share/man/man1/hikyaku-*.1
+	rm -f $(ROOT)/bin/qrintf-cc $(ROOT)/share/man/man1/qrintf-cc.1
+	rm -rf $(ROOT)/lib/qrintf
 	rm -f $(ROOT)/share/bash-completion/completions/hikyaku $(ROOT)/share/zsh/site-functions/_hikyaku
 	rm -f $(ROOT)/share/fish/vendor_completions.d/hikyaku.fish
 	rm -rf $(ROOT)/share/doc/hikyaku
