@@ -1,0 +1,14 @@
+//! The proof that what `qrintf-cc` compiles prints what the C library prints.
+//!
+//! `differential` makes random call sites; the other tests are cases that someone thought of.
+#![allow(clippy::unwrap_used)]
+
+mod argument;
+mod campaign;
+mod differential;
+mod directive;
+mod emit;
+mod random;
+mod site;
+mod toolchain;
+mod value;
