@@ -19,6 +19,7 @@ mod arguments;
 mod compiler;
 mod error;
 mod headers;
+mod help;
 mod invocation;
 mod report;
 mod search;
@@ -56,7 +57,13 @@ fn run(called: OsString, mut words: VecDeque<OsString>) -> Result<Infallible, Er
         path: &path,
         own: &own,
     };
-    let invocation = invocation::read(&called, &mut words, env::var_os("QRINTF_CC"), &search)?;
+    let help = words.pop_front_if(|word| word == "--qrintf-help").is_some();
+    let invocation = invocation::read(&called, &mut words, env::var_os("QRINTF_CC"), &search);
+    if help {
+        print!("{}", help::text(&own, invocation));
+        std::process::exit(0);
+    }
+    let invocation = invocation?;
     let compiler = invocation.compiler.as_ref();
     let arguments = arguments::read(
         words.into_iter(),

@@ -389,3 +389,17 @@ fn a_projects_own_stdio_comes_first_and_the_librarys_last() {
         assert!(sandbox.read("a.d").contains("/include/qrintf.h"), "{compiler}");
     }
 }
+
+#[test]
+fn help_tells_what_would_be_run() {
+    let sandbox = with_stand_ins(&["gcc-13"]);
+    let path = path(&sandbox, &["bin"]);
+    let output = run(sandbox
+        .driver("--qrintf-help")
+        .env("PATH", path)
+        .env("QRINTF_CC", "gcc-13"));
+    let text = text(&output);
+    let compiler = format!("Compiler:    {}\n", sandbox.path("bin/gcc-13").display());
+    assert!(text.contains(&compiler), "{text}");
+    assert!(text.contains(&format!("Headers:     {HEADERS} (")), "{text}");
+}
