@@ -109,7 +109,7 @@ impl Scan {
             return self.see_input(word, cxx);
         }
         if let Some(level) = optimization(bytes) {
-            self.optimized = level != b"0" && level != b"g";
+            self.optimized = level.is_empty() || level.iter().any(|digit| *digit != b'0');
         } else if let Some(definition) = definition(bytes, argument) {
             self.see_definition(definition, word);
         } else if matches!(bytes, b"-ffreestanding" | b"-fno-hosted") {
@@ -397,6 +397,7 @@ mod tests {
             "-O2 -c a.c",
             "-c a.c -O",
             "-O1 a.c -o a",
+            "-Og -c a.c",
             "-Os -g -Wall -std=c99 -pedantic-errors -Werror -c dir.d/a.c -o a.o",
             "-O0 -O3 a.c b.c d.o -lm",
             "-O2 -MD -MP -MF a.d -MT a.o -c a.c",
@@ -464,7 +465,7 @@ mod tests {
         for line in [
             "-c a.c",
             "-O2 -O0 -c a.c",
-            "-Og -c a.c",
+            "-O00 -c a.c",
             "-O2 --optimize=0 -c a.c",
         ] {
             assert_eq!(left(line), Some(Left::NotOptimized), "{line}");
