@@ -35,8 +35,8 @@ struct kernel_action {
     noshell_signals mask;
 };
 
-static void set_default(noshell_signals set) {
-    struct kernel_action action = {.handler = SIG_DFL};
+static void set_handlers(noshell_signals set, void (*handler)(int)) {
+    struct kernel_action action = {.handler = handler};
     for (int signal = 1; set; signal++, set >>= 1)
         if (set & 1)
             noshell_call4(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
@@ -125,7 +125,8 @@ static long close_others(void) {
 
 static long prepare(const struct noshell_spawn *spawn) {
     long result = 0;
-    set_default(spawn->defaults);
+    set_handlers(spawn->defaults, SIG_DFL);
+    set_handlers(spawn->ignored, SIG_IGN);
     result = place_streams(spawn);
     if (result < 0)
         return result;

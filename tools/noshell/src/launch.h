@@ -23,6 +23,7 @@ struct noshell_spawn {
     int keep_mask;            /* whether the child has the calling thread's mask */
     noshell_signals held;     /* what stays blocked in the calling thread when the spawn has succeeded */
     noshell_signals defaults; /* signals to set to their default, though the caller ignores them */
+    noshell_signals ignored;  /* signals to ignore in the child */
     /* The ends of pipes, moved to standard streams first: fd of the caller or -1, for 0, 1 and 2. */
     int streams[3];
     const int *closed; /* descriptors that the child must not have */

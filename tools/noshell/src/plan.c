@@ -4,7 +4,10 @@
 #include "search.h"
 
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,28 +23,73 @@ static int has_privileges(void) {
            noshell_call3(SYS_getresgid, &group[0], &group[1], &group[2]) < 0 || user[0] != user[1] || group[0] != group[1];
 }
 
+/* bash runs a command with redirections as its child, and tells of its death in words that hold numbers. */
+static enum noshell_reason plan_for_bash(struct noshell_plan *plan, const char *text, size_t length, void *memory,
+                                         char *const *environment) {
+    enum noshell_reason reason = noshell_parse(text, length, NOSHELL_DIALECT_BASH, memory, &plan->command);
+    if (!reason && plan->command.redirection_count > 0)
+        reason = NOSHELL_REDIRECTION;
+    if (!reason)
+        reason = noshell_environment_of_bash(environment, &plan->command, &plan->scratch, &plan->environment);
+    plan->spawn.keep_mask = 1;
+    return reason;
+}
+
 /* The questions in the order of their cost: the grammar is free, the shell is asked only when that matters. */
-static enum noshell_reason plan_direct(struct noshell_plan *plan, const char *text, size_t length, char *const *environ_now) {
+static enum noshell_reason plan_words(struct noshell_plan *plan, const char *text, size_t length, char *const *environment) {
     void *memory = noshell_scratch_part(&plan->scratch, noshell_parse_room(length));
-    char *found = noshell_scratch_part(&plan->scratch, FOUND_SIZE);
     enum noshell_reason reason;
-    if (!memory || !found)
+    if (!memory)
         return NOSHELL_NO_RESOURCES;
     if ((reason = noshell_parse(text, length, NOSHELL_DIALECT_DASH, memory, &plan->command)))
         return reason;
     if (has_privileges())
         return NOSHELL_PRIVILEGES;
     plan->shell = noshell_shell_find();
-    if (plan->shell == NOSHELL_SHELL_UNKNOWN)
+    switch (plan->shell) {
+    case NOSHELL_SHELL_DASH:
+        return noshell_environment_of_dash(environment, &plan->command, &plan->scratch, &plan->environment);
+    case NOSHELL_SHELL_BASH:
+        return plan_for_bash(plan, text, length, memory, environment);
+    default:
         return NOSHELL_UNKNOWN_SHELL;
-    reason = noshell_environment_build(environ_now, NOSHELL_DIALECT_DASH, &plan->command, &plan->scratch, &plan->environment);
-    if (reason)
-        return reason;
-    return noshell_search(plan->command.words[0], plan->environment.path, found, FOUND_SIZE, &plan->spawn.path);
+    }
 }
 
-static void no_streams(struct noshell_spawn *spawn) {
+static enum noshell_reason plan_direct(struct noshell_plan *plan, const char *text, size_t length, char *const *environment) {
+    char *found = noshell_scratch_part(&plan->scratch, FOUND_SIZE);
+    enum noshell_reason reason = plan_words(plan, text, length, environment);
+    if (reason || !found)
+        return reason ? reason : NOSHELL_NO_RESOURCES;
+    reason = noshell_search(plan->command.words[0], plan->environment.path, found, FOUND_SIZE, &plan->spawn.path);
+    if (reason || !plan->environment.last)
+        return reason;
+    size_t path_length = strlen(plan->spawn.path);
+    if (path_length + 3 > PATH_MAX)
+        return NOSHELL_PATH;
+    memcpy(plan->environment.last, "_=", 2);
+    memcpy(plan->environment.last + 2, plan->spawn.path, path_length + 1);
+    return NOSHELL_DIRECT;
+}
+
+/*
+ * From 2.29 on glibc's system and popen start their shell by posix_spawn, which until 2.37 ignored the library's two own
+ * signals in the child; a program can see that.
+ */
+static noshell_signals ignored_by_libc(void) {
+    static _Atomic(int) minor;
+    int known = atomic_load_explicit(&minor, memory_order_relaxed);
+    if (known == 0) {
+        const char *version = gnu_get_libc_version();
+        known = strncmp(version, "2.", 2) == 0 ? atoi(version + 2) : -1;
+        atomic_store_explicit(&minor, known, memory_order_relaxed);
+    }
+    return known >= 29 && known <= 37 ? NOSHELL_SIGNAL(32) | NOSHELL_SIGNAL(33) : 0;
+}
+
+static void init_spawn(struct noshell_spawn *spawn) {
     memset(spawn, 0, sizeof *spawn);
+    spawn->ignored = ignored_by_libc();
     for (int i = 0; i < 3; i++)
         spawn->streams[i] = -1;
 }
@@ -63,15 +111,16 @@ void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshel
 int noshell_plan_make(struct noshell_plan *plan, const char *text) {
     char *const *environ_now = environ ? environ : (char **)no_environment;
     size_t length = strnlen(text, NOSHELL_COMMAND_MAX);
-    /* The parse has not counted the assignments yet: there are fewer than half as many as bytes. */
-    struct noshell_command most = {.assignment_count = length / 2 + 1};
     if (length >= NOSHELL_COMMAND_MAX || text[0] == '-' || text[0] == '+')
         return -1;
-    if (noshell_scratch_take(&plan->scratch, noshell_parse_room(length) + noshell_environment_room(environ_now, &most) +
+    /* Before the parse it is known of assignments that each takes two bytes. */
+    if (noshell_scratch_take(&plan->scratch, noshell_parse_room(length) + noshell_environment_room(environ_now, length / 2) +
                                                  FOUND_SIZE + NOSHELL_CHILD_STACK + 256) < 0)
         return -1;
     plan->held_directly = 0;
-    no_streams(&plan->spawn);
+    plan->environment.last = NULL;
+    plan->shell = NOSHELL_SHELL_UNKNOWN;
+    init_spawn(&plan->spawn);
     plan->spawn.stack = noshell_scratch_part(&plan->scratch, NOSHELL_CHILD_STACK);
     plan->reason = plan_direct(plan, text, length, environ_now);
     if (plan->reason) {

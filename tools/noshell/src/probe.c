@@ -28,7 +28,7 @@
 static const char script[] = "echo '\\0101-\\c'\n"
                              "echo\n"
                              "[[ a ]] 2>/dev/null; echo $?\n"
-                             "echo \"${BASH_VERSION+bash}${KSH_VERSION+ksh}${ZSH_VERSION+zsh}|$PATH|$IFS|$0|$#\"\n"
+                             "echo \"${BASH_VERSION%%.*}${KSH_VERSION+ksh}${ZSH_VERSION+zsh}|$PATH|$IFS|$0|$#\"\n"
                              "export -p\n"
                              "type echo let\n"
                              "(read p r </proc/self/stat; kill -9 $p)";
@@ -48,6 +48,21 @@ static const char dash[] = "A-\n"
                            "echo is a shell builtin\n"
                            "let: not found\n"
                            "Killed\n";
+
+/* The PATH that bash was built with differs from system to system, and does not matter. */
+static const char bash[] = "\\0101-\\c\n"
+                           "\n"
+                           "0\n"
+                           "5|@| \t\n|sh|0\n"
+                           "export A=\"3\"\n"
+                           "export B=\"2\"\n"
+                           "export IFS=$' \\t\\n'\n"
+                           "export OLDPWD\n"
+                           "export OPTIND=\"1\"\n"
+                           "export PWD=\"/\"\n"
+                           "export SHLVL=\"1\"\n"
+                           "echo is a shell builtin\n"
+                           "let is a shell builtin\n";
 
 struct probe {
     char *between_stack; /* of the process between; the shell's child code has its own */
@@ -124,27 +139,32 @@ static int run_between(struct probe *probe) {
     return pid > 0;
 }
 
-/* Compares; a hash sign stands for any digits. */
+static const char *skip_digits(const char *text) {
+    while (*text >= '0' && *text <= '9')
+        text++;
+    return text;
+}
+
+/* Compares; a hash sign stands for digits, an at sign for whatever comes before the next bar. */
 static int matches(const char *answer, const char *pattern) {
     for (; *pattern; pattern++) {
-        if (*pattern != '#') {
-            if (*answer++ != *pattern)
-                return 0;
-            continue;
-        }
-        if (*answer < '0' || *answer > '9')
-            return 0;
-        while (*answer >= '0' && *answer <= '9')
+        const char *from = answer;
+        if (*pattern == '#')
+            answer = skip_digits(answer);
+        else if (*pattern == '@')
+            answer += strcspn(answer, "|\n");
+        else if (*answer == *pattern)
             answer++;
+        if (answer == from)
+            return 0;
     }
     return *answer == 0;
 }
 
 static enum noshell_shell judge(const char *answer) {
-    /* "sh: 1: " or the like stands before none of these lines. */
     if (matches(answer, dash))
         return NOSHELL_SHELL_DASH;
-    return NOSHELL_SHELL_UNKNOWN;
+    return matches(answer, bash) ? NOSHELL_SHELL_BASH : NOSHELL_SHELL_UNKNOWN;
 }
 
 int noshell_probe(enum noshell_shell *shell) {

@@ -20,7 +20,7 @@ struct stream {
     FILE *file;
     int fd;
     pid_t pid;    /* 0: the C library's popen made it */
-    int is_direct;
+    int dash_reports; /* dash would have told of a death by a signal */
     int flags;    /* of fd, while they are changed for a moment */
     struct noshell_stderr place; /* where a shell would report the command's death; the path is ours */
 };
@@ -116,8 +116,8 @@ static int start(struct noshell_plan *plan, const char *text, const struct mode 
     }
     if (!error) {
         stream.pid = plan->spawn.pid;
-        stream.is_direct = plan->reason == NOSHELL_DIRECT;
-        if (stream.is_direct)
+        stream.dash_reports = plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH;
+        if (stream.dash_reports)
             stream.place = keep_place(plan, child_fd);
         enter(stream, mode);
     }
@@ -156,7 +156,7 @@ static FILE *open_planned(struct noshell_plan *plan, const char *text, const str
 static void leave_reports_to_shell(struct noshell_plan *plan, const char *text, const struct mode *mode) {
     const struct noshell_command *command = &plan->command;
     int pipe_end = mode->reading ? STDOUT_FILENO : STDIN_FILENO;
-    if (plan->reason == NOSHELL_DIRECT &&
+    if (plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH &&
         noshell_stderr_find(command->redirections, command->redirection_count, pipe_end).fd == NOSHELL_STDERR_IN_PIPE)
         noshell_plan_shell(plan, text, NOSHELL_STDERR_PIPE);
 }
@@ -254,7 +254,7 @@ static int close_and_wait(struct stream *stream) {
     if (await(stream->pid, &status) < 0)
         return -1;
     reported = status;
-    if (stream->is_direct && WIFSIGNALED(status)) {
+    if (stream->dash_reports && WIFSIGNALED(status)) {
         reported = noshell_interrupts_guess(status, noshell_death_status(status));
         if (!WIFSIGNALED(reported))
             noshell_death_report(status, stream->place);

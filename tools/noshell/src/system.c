@@ -50,7 +50,8 @@ static int run(struct noshell_plan *plan, const char *text, int cancel_state, in
     int saved = errno;
     int error, status;
     plan->spawn.held = NOSHELL_SIGNAL(SIGCHLD);
-    plan->held_directly = NOSHELL_SIGNAL(SIGINT) | NOSHELL_SIGNAL(SIGQUIT);
+    if (plan->shell == NOSHELL_SHELL_DASH)
+        plan->held_directly = NOSHELL_SIGNAL(SIGINT) | NOSHELL_SIGNAL(SIGQUIT);
     plan->spawn.defaults = noshell_interrupts_ignore();
     error = noshell_plan_spawn(plan, text);
     noshell_count("system", text, plan->reason);
@@ -61,7 +62,7 @@ static int run(struct noshell_plan *plan, const char *text, int cancel_state, in
     errno = saved;
     status = await(plan, cancel_state);
     *result = status;
-    if (status != -1 && plan->reason == NOSHELL_DIRECT)
+    if (status != -1 && plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH)
         *result = as_shell(plan, status);
     noshell_interrupts_restore();
     noshell_mask(SIG_SETMASK, plan->spawn.old_mask, NULL);

@@ -15,15 +15,8 @@
 
 #define CHAINS 39
 
-struct variable {
-    const char *text; /* NAME=value */
-    unsigned short name_length;
-    unsigned char exported;
-    int next; /* index of the next in the chain, or -1 */
-};
-
 struct table {
-    struct variable *variables;
+    struct noshell_variable *variables;
     int count;
     int heads[CHAINS];
     int tails[CHAINS];
@@ -36,12 +29,7 @@ static const char *const own_variables[] = {
 };
 #define OWN_COUNT (sizeof own_variables / sizeof *own_variables)
 
-/* PPID and PWD may come on top. */
-#define EXTRA_COUNT (OWN_COUNT + 2)
-
-static size_t name_length(const char *text) {
-    return (size_t)(strchrnul(text, '=') - text);
-}
+_Static_assert(OWN_COUNT + 2 <= NOSHELL_VARIABLES_EXTRA, "PPID and PWD may come on top");
 
 static unsigned chain_of(const char *text, size_t length) {
     unsigned hash = (unsigned)(unsigned char)text[0] << 4;
@@ -50,9 +38,9 @@ static unsigned chain_of(const char *text, size_t length) {
     return hash % CHAINS;
 }
 
-static struct variable *find(struct table *table, const char *text, size_t length, unsigned chain) {
+static struct noshell_variable *find(struct table *table, const char *text, size_t length, unsigned chain) {
     for (int i = table->heads[chain]; i >= 0; i = table->variables[i].next) {
-        struct variable *variable = &table->variables[i];
+        struct noshell_variable *variable = &table->variables[i];
         if (variable->name_length == length && memcmp(variable->text, text, length) == 0)
             return variable;
     }
@@ -60,13 +48,13 @@ static struct variable *find(struct table *table, const char *text, size_t lengt
 }
 
 /* Sets a variable, at the end of its chain if it is new. Exporting is for ever. */
-static struct variable *set(struct table *table, const char *text, size_t length, int exported) {
+static struct noshell_variable *set(struct table *table, const char *text, size_t length, int exported) {
     unsigned chain = chain_of(text, length);
-    struct variable *variable = find(table, text, length, chain);
+    struct noshell_variable *variable = find(table, text, length, chain);
     if (!variable) {
         int index = table->count++;
         variable = &table->variables[index];
-        *variable = (struct variable){.name_length = (unsigned short)length, .next = -1};
+        *variable = (struct noshell_variable){.name_length = (unsigned short)length, .next = -1};
         if (table->tails[chain] >= 0)
             table->variables[table->tails[chain]].next = index;
         else
@@ -80,7 +68,7 @@ static struct variable *set(struct table *table, const char *text, size_t length
 
 static const char *value_of(struct table *table, const char *name) {
     size_t length = strlen(name);
-    struct variable *variable = find(table, name, length, chain_of(name, length));
+    struct noshell_variable *variable = find(table, name, length, chain_of(name, length));
     return variable && variable->text[length] == '=' ? variable->text + length + 1 : NULL;
 }
 
@@ -92,7 +80,7 @@ static int is_number(const char *text) {
 static enum noshell_reason import(struct table *table, char *const *environment) {
     for (; *environment; environment++) {
         const char *text = *environment;
-        size_t length = name_length(text);
+        size_t length = noshell_name_length(text);
         if (text[length] == 0 || length > USHRT_MAX || !noshell_is_name(text, length))
             continue;
         /* dash refuses to start with an OPTIND that is no number. */
@@ -134,7 +122,7 @@ static enum noshell_reason set_own(struct table *table, struct noshell_scratch *
 static enum noshell_reason assign(struct table *table, const struct noshell_command *command) {
     for (size_t i = 0; i < command->assignment_count; i++) {
         const char *text = command->assignments[i];
-        size_t length = name_length(text);
+        size_t length = noshell_name_length(text);
         /* These two have a life of their own in the shell. */
         if (length > USHRT_MAX || (length == 6 && (!memcmp(text, "OPTIND", 6) || !memcmp(text, "LINENO", 6))))
             return NOSHELL_ENVIRONMENT;
@@ -151,22 +139,10 @@ static void hand_on(const struct table *table, char **envp) {
     *envp = NULL;
 }
 
-static size_t count_of(char *const *environment) {
-    size_t count = 0;
-    while (environment[count])
-        count++;
-    return count;
-}
-
-size_t noshell_environment_room(char *const *environment, const struct noshell_command *command) {
-    size_t count = count_of(environment) + command->assignment_count + EXTRA_COUNT + 1;
-    return count * (sizeof(struct variable) + sizeof(char *)) + PATH_MAX + 256;
-}
-
-static enum noshell_reason build_for_dash(char *const *environment, const struct noshell_command *command,
+enum noshell_reason noshell_environment_of_dash(char *const *environment, const struct noshell_command *command,
                                           struct noshell_scratch *scratch, struct noshell_environment *result) {
-    size_t count = count_of(environment) + command->assignment_count + EXTRA_COUNT;
-    struct table table = {.variables = noshell_scratch_part(scratch, count * sizeof(struct variable))};
+    size_t count = noshell_environment_count(environment) + command->assignment_count + NOSHELL_VARIABLES_EXTRA;
+    struct table table = {.variables = noshell_scratch_part(scratch, count * sizeof(struct noshell_variable))};
     enum noshell_reason reason;
     result->envp = noshell_scratch_part(scratch, (count + 1) * sizeof(char *));
     if (!table.variables || !result->envp)
@@ -174,18 +150,10 @@ static enum noshell_reason build_for_dash(char *const *environment, const struct
     for (int i = 0; i < CHAINS; i++)
         table.heads[i] = table.tails[i] = -1;
     for (size_t i = 0; i < OWN_COUNT; i++)
-        set(&table, own_variables[i], name_length(own_variables[i]), 0);
+        set(&table, own_variables[i], noshell_name_length(own_variables[i]), 0);
     if ((reason = import(&table, environment)) || (reason = set_own(&table, scratch)) || (reason = assign(&table, command)))
         return reason;
     result->path = value_of(&table, "PATH");
     hand_on(&table, result->envp);
     return NOSHELL_DIRECT;
-}
-
-enum noshell_reason noshell_environment_build(char *const *environment, enum noshell_dialect dialect,
-                                              const struct noshell_command *command, struct noshell_scratch *scratch,
-                                              struct noshell_environment *result) {
-    if (dialect != NOSHELL_DIALECT_DASH)
-        return NOSHELL_UNKNOWN_SHELL;
-    return build_for_dash(environment, command, scratch, result);
 }
