@@ -19,7 +19,7 @@ HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || 
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv fuzz doc install uninstall clean help
+.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv fuzz doc install uninstall clean help fuzz-long test-long
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -38,6 +38,14 @@ test: ## install what the tests need, then check the format, the lints, the docs
 
 check-digits: ## prove the digits of qrintf.h: every number of 32 bits, 100 million doubles (20 minutes)
 	tools/qrintf/check/long
+
+fuzz-long: ## hold a million random printf calls built by qrintf-cc against the C library (QRINTF_FUZZ_SEED=N repeats)
+	tests/install
+	$(CARGO) test --locked -p hikyaku-qrintf --test proof a_million_calls -- --ignored --nocapture
+
+test-long: ## build Redis, memcached and nginx by qrintf-cc and run their tests: what takes too long for `make test`
+	tests/install-long
+	$(CARGO) test --locked -p hikyaku-qrintf --test proof programs:: -- --include-ignored --nocapture --test-threads 1
 
 lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
 	$(CARGO) fmt --all --check

@@ -240,10 +240,11 @@ impl Outcome {
 
 /// The names whose calls `hook.c` counts.
 fn wraps(fortifies: bool) -> Vec<String> {
-    let names = ["sprintf", "snprintf", "printf", "fprintf", "dprintf", "asprintf"];
-    let mut flags = names.map(|name| format!("-Wl,--wrap={name}")).to_vec();
+    let mut flags = toolchain::FAMILY
+        .map(|name| format!("-Wl,--wrap={name}"))
+        .to_vec();
     if fortifies {
-        flags.extend(names.map(|name| format!("-Wl,--wrap=__{name}_chk")));
+        flags.extend(toolchain::FAMILY.map(|name| format!("-Wl,--wrap=__{name}_chk")));
     }
     flags
 }

@@ -8,6 +8,7 @@ mod campaign;
 mod differential;
 mod directive;
 mod emit;
+mod programs;
 mod random;
 mod site;
 mod toolchain;

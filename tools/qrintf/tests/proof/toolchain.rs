@@ -16,6 +16,9 @@ pub(crate) struct Toolchain {
     pub(crate) fortifies: bool,
 }
 
+/// The functions whose calls `qrintf-cc` specializes.
+pub(crate) const FAMILY: [&str; 6] = ["sprintf", "snprintf", "printf", "fprintf", "dprintf", "asprintf"];
+
 const QEMU: &[&str] = &["qemu-aarch64"];
 
 pub(crate) const GCC: Toolchain = plain("gcc", &["gcc"]);
