@@ -94,17 +94,17 @@ QRINTF_INLINE qrintf_size_t qrintf_star(int is_width, int value, int *width, int
 }
 
 /* Writes a piece of the format itself. */
-#define QRINTF_PIECE(f, from, to)                                                                    \
+#define QRINTF_PIECE(from, to)                                                                    \
     if ((to) > (from)) {                                                                             \
-        __builtin_memcpy(qrintf_p, QRINTF_AT(f, from), (qrintf_size_t)((to) - (from)));              \
+        __builtin_memcpy(qrintf_p, qrintf_format + (from), (qrintf_size_t)((to) - (from)));              \
         qrintf_p += (to) - (from);                                                                   \
     }
-#define QRINTF_PIECES(f, j, k)                                                          \
-    QRINTF_PIECE(f, qrintf_p##j, qrintf_x##k + qrintf_xe##k)                            \
+#define QRINTF_PIECES(j, k)                                                          \
+    QRINTF_PIECE(qrintf_p##j, qrintf_x##k + qrintf_xe##k)                            \
     if (qrintf_xe##k) {                                                                 \
-        QRINTF_PIECE(f, qrintf_x##k + 2, qrintf_y##k + qrintf_ye##k)                    \
+        QRINTF_PIECE(qrintf_x##k + 2, qrintf_y##k + qrintf_ye##k)                    \
         if (qrintf_ye##k)                                                               \
-            QRINTF_PIECE(f, qrintf_y##k + 2, qrintf_q##k)                               \
+            QRINTF_PIECE(qrintf_y##k + 2, qrintf_q##k)                               \
     }
 
 /* Integers: the letter, flags, size, width and precision are constants, so one of the calls is left. */
@@ -210,9 +210,9 @@ QRINTF_INLINE char *qrintf_put_character(char *p, int c, unsigned int spec, int 
                     qrintf_pointer(qrintf_p, QRINTF_TO_POINTER(k), QRINTF_SPEC(k), QRINTF_WIDTH(k),            \
                                    QRINTF_PRECISION(k))))))
 
-/* Everything that argument k stands for, with the text before it; `x` is the format. */
+/* Everything that argument k stands for, with the text before it. */
 #define QRINTF_PUT(x, j, k)                                                                                  \
-    QRINTF_PIECES(x, j, k)                                                                                   \
+    QRINTF_PIECES(j, k)                                                                                   \
     if (qrintf_k##k == QRINTF_KIND_STAR) {                                                                   \
         if (qrintf_s##k == 1)                                                                                \
             qrintf_width = (int)QRINTF_TO_INTEGER(k);                                                        \

@@ -81,7 +81,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     };
 
 /* Calls whose text the compiler copies itself: "%s" alone, where the whole of it is wanted. */
-#define QRINTF_COPIES(f) __builtin_strcmp(QRINTF_LITERAL(f), "%s") == 0
+#define QRINTF_COPIES (__builtin_strcmp(qrintf_format, "%s") == 0)
 
 #define QRINTF_TAKE(k, argument) const qrintf_t##k##_t qrintf_t##k = (argument);
 
@@ -116,9 +116,9 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     QRINTF_EACH_##n(QRINTF_MEASURE, )
 
 /* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
-#define QRINTF_WRITE(n, f)                        \
-    QRINTF_PAIRS_##n(QRINTF_PUT, f)               \
-    QRINTF_PIECES(f, n, T)                        \
+#define QRINTF_WRITE(n)                        \
+    QRINTF_PAIRS_##n(QRINTF_PUT, )               \
+    QRINTF_PIECES(n, T)                        \
     (void)qrintf_width, (void)qrintf_precision;
 
 /* Where the text goes: into the buffer of `size` bytes, or on the stack. */
@@ -141,7 +141,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
         if (QRINTF_UNLIKELY(qrintf_size > qrintf_object || !QRINTF_SIZE_FITS(qrintf_size)))                   \
             goto qrintf_slow;                                                                                 \
         QRINTF_PLACE(qrintf_to, qrintf_size)                                                                  \
-        QRINTF_WRITE(n, f)                                                                                    \
+        QRINTF_WRITE(n)                                                                                    \
         if (!qrintf_short || qrintf_room < qrintf_size) {                                                     \
             *qrintf_p = 0;                                                                                    \
             qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
@@ -163,7 +163,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
         char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                             \
         QRINTF_PREPARE(n, __VA_ARGS__)                                                                        \
         QRINTF_PLACE(qrintf_to, qrintf_object)                                                                \
-        QRINTF_WRITE(n, f)                                                                                    \
+        QRINTF_WRITE(n)                                                                                    \
         if (!qrintf_short || qrintf_room < qrintf_object) {                                                   \
             *qrintf_p = 0;                                                                                    \
             qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
@@ -183,7 +183,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     QRINTF_CALL(n, "snprintf", f, 0, QRINTF_FAST_SNPRINTF(n, d, size, f, __VA_ARGS__),                         \
                 QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__), __VA_ARGS__)
 #define QRINTF_SPRINTF_N(n, d, f, ...)                                                                           \
-    QRINTF_CALL(n, "sprintf", f, QRINTF_COPIES(f), QRINTF_FAST_SPRINTF(n, d, f, __VA_ARGS__),                  \
+    QRINTF_CALL(n, "sprintf", f, QRINTF_COPIES, QRINTF_FAST_SPRINTF(n, d, f, __VA_ARGS__),                  \
                 QRINTF_PLAIN_SPRINTF(d, f, __VA_ARGS__), __VA_ARGS__)
 
 /* A call that is left for the number of its arguments. */
