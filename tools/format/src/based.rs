@@ -58,13 +58,19 @@ pub(crate) fn hexadecimal<E>(out: &mut Cursor<'_, E>, number: u64, upper: bool) 
     }
 }
 
+/// Appends a number in hexadecimal with zeros before it, for a width of up to 8.
+#[inline(always)]
+pub(crate) fn zero_filled_hexadecimal<E>(out: &mut Cursor<'_, E>, number: u32, width: usize, upper: bool) {
+    let count = hex::count(number).max(width);
+    out.word(hex::last(number, count, upper), count);
+}
+
 #[inline(always)]
 fn laid_out<E>(out: &mut Cursor<'_, E>, number: u64, layout: &Layout, base: Base) {
     if let (Base::Hexadecimal { upper }, Some(Fill::Zeros)) = (base, layout.fill_on_the_left())
         && let (0..=8, Ok(number)) = (layout.width, u32::try_from(number))
     {
-        let count = hex::count(number).max(usize::from(layout.width));
-        return out.word(hex::last(number, count, upper), count);
+        return zero_filled_hexadecimal(out, number, usize::from(layout.width), upper);
     }
     let sign = layout.sign(false);
     let prefix = if layout.alternate { base.prefix() } else { b"" };

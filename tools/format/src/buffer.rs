@@ -1,6 +1,6 @@
 //! What `append!` and `c!` write to.
 
-use crate::cursor::{Bytes, Cursor, Text, bytes_of};
+use crate::cursor::{Bytes, Cursor, Encoding, Text, bytes_of};
 use crate::fixed::{Fixed, Full};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ pub trait Buffer: sealed::Sealed {
     type Outcome;
     /// Whether it holds text or any bytes.
     #[doc(hidden)]
-    type Encoding;
+    type Encoding: Encoding;
 
     #[doc(hidden)]
     fn __append<A>(

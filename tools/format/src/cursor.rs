@@ -25,6 +25,30 @@ pub struct Text;
 #[derive(Debug)]
 pub struct Bytes;
 
+/// What a buffer may hold.
+pub trait Encoding {
+    /// The longest beginning of at most `length` bytes that may stand alone.
+    fn boundary(bytes: &[u8], length: usize) -> usize;
+}
+
+impl Encoding for Text {
+    #[inline]
+    fn boundary(bytes: &[u8], length: usize) -> usize {
+        // A byte that continues a character has the bits 10 in front.
+        (0..=length)
+            .rev()
+            .find(|at| bytes.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80))
+            .unwrap_or(0)
+    }
+}
+
+impl Encoding for Bytes {
+    #[inline(always)]
+    fn boundary(_: &[u8], length: usize) -> usize {
+        length
+    }
+}
+
 /// Memory that can be appended to.
 pub(crate) trait Sink {
     /// The room behind what has been written.

@@ -12,6 +12,8 @@ mod float;
 mod hex;
 mod integer;
 mod layout;
+#[doc(hidden)]
+pub mod printf;
 mod scratch;
 mod specialize;
 mod text;
@@ -24,13 +26,14 @@ pub use fixed::{Fixed, Full};
 pub mod __private {
     pub use crate::buffer::Buffer;
     pub use crate::layout::{Align, Layout, count};
+    pub use crate::printf;
     pub use crate::specialize::kinds::{
         Binary, Debug, Display, LowerExp, LowerHex, Octal, UpperExp, UpperHex,
     };
     pub use crate::specialize::{ByCore, BySpecialization, Probe};
-    pub use core::format_args;
     pub use core::option::Option::{None, Some};
-    pub use format_macros::append;
+    pub use core::{compile_error, format_args};
+    pub use format_macros::{append, c};
 }
 
 /// Appends formatted values to a buffer.
@@ -38,6 +41,14 @@ pub mod __private {
 macro_rules! append {
     ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
         $crate::__call! { [append] [$buffer] [$format] [] $($($arguments)*)? }
+    };
+}
+
+/// Appends values formatted as C's `printf` formats them.
+#[macro_export]
+macro_rules! c {
+    ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
+        $crate::__call! { [c] [$buffer] [$format] [] $($($arguments)*)? }
     };
 }
 

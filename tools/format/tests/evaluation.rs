@@ -57,7 +57,7 @@ fn any_place_is_a_buffer() {
     append!(boxed, "{}", 5);
     let cell = RefCell::new(std::mem::take(&mut connection.out));
     append!(cell.borrow_mut(), "{}", 6);
-    let mut many = vec![Vec::new(), cell.into_inner()];
+    let mut many = [Vec::new(), cell.into_inner()];
     append!(many[1], "{}", 7);
     assert_eq!(many[1], b"1234567");
 }

@@ -9,11 +9,11 @@
 //! `write!`. The `format_args!` beside each value is what types without a fast form are written with. It is also what
 //! makes the compiler check that the value's type has the trait at all.
 
-use crate::input::{Argument, Input, binding};
+use crate::input::{Argument, Binding, Input};
 use crate::literal::Format;
 use crate::quote::fill;
 use crate::rust::{Count, Layout, Parsed, Piece, parse};
-use proc_macro::{Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+use proc_macro::{Ident, Literal, Span, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -32,10 +32,10 @@ pub(crate) fn append(input: &Input) -> TokenStream {
 }
 
 /// The closure that takes the values by their names.
-pub(crate) fn closure(names: &[TokenStream], body: &TokenStream) -> TokenStream {
+pub(crate) fn closure(names: &[Binding], body: &TokenStream) -> TokenStream {
     let pattern: TokenStream = names
         .iter()
-        .flat_map(|name| fill("NAME,", &[("NAME", name)]))
+        .flat_map(|name| fill("NAME,", &[("NAME", &name.name)]))
         .collect();
     fill(
         "|__out, (PATTERN)| { BODY }",
@@ -67,19 +67,12 @@ fn left_to_core(input: &Input) -> TokenStream {
             .clone()
             .map(|name| TokenStream::from(TokenTree::Ident(name)));
         let template = if name.is_some() {
-            ", NAME = DEREF VALUE"
+            ", NAME = VALUE"
         } else {
-            ", DEREF VALUE"
+            ", VALUE"
         };
         let name = name.unwrap_or_default();
-        arguments.extend(fill(
-            template,
-            &[
-                ("NAME", &name),
-                ("DEREF", &deref(argument.span)),
-                ("VALUE", &value),
-            ],
-        ));
+        arguments.extend(fill(template, &[("NAME", &name), ("VALUE", &value.value)]));
     }
     fill(
         "__out.arguments(CRATE::__private::format_args!(ARGUMENTS));",
@@ -87,29 +80,15 @@ fn left_to_core(input: &Input) -> TokenStream {
     )
 }
 
-/// A star that stands where the value stands.
-fn deref(span: Span) -> TokenStream {
-    let mut star = Punct::new('*', Spacing::Alone);
-    star.set_span(Span::mixed_site().located_at(span));
-    TokenTree::Punct(star).into()
-}
-
-fn location(name: &TokenStream) -> Span {
-    name.clone()
-        .into_iter()
-        .next()
-        .map_or_else(Span::call_site, |token| token.span())
-}
-
 fn specialized(input: &Input, span: Span, parsed: &Parsed) -> TokenStream {
     let mut names = input.bindings();
     let mut body = TokenStream::new();
     for captured in &parsed.captured {
-        let name = binding(names.len(), span);
+        let name = Binding::new(names.len(), (span, span));
         let variable = variable(captured, span);
         body.extend(fill(
             "let NAME = & VARIABLE;",
-            &[("NAME", &name), ("VARIABLE", &variable)],
+            &[("NAME", &name.name), ("VARIABLE", &variable)],
         ));
         names.push(name);
     }
@@ -137,7 +116,7 @@ fn variable(name: &str, span: Span) -> TokenStream {
 /// One call, for the writing of its pieces.
 struct Site<'a> {
     krate: &'a TokenStream,
-    names: &'a [TokenStream],
+    names: &'a [Binding],
     /// Where the format string stands.
     span: Span,
 }
@@ -157,7 +136,7 @@ impl Site<'_> {
         }
     }
 
-    fn value(&self, name: &TokenStream, kind: &str, layout: &Layout) -> TokenStream {
+    fn value(&self, name: &Binding, kind: &str, layout: &Layout) -> TokenStream {
         let core = self.core(name, kind, layout);
         let kind = match kind {
             "" => "Display",
@@ -193,7 +172,7 @@ impl Site<'_> {
             &[
                 ("CRATE", self.krate),
                 ("KIND", &TokenTree::Ident(kind).into()),
-                ("NAME", name),
+                ("NAME", &name.name),
                 ("CORE", &core),
                 ("FIELDS", &fields),
                 ("PRECISION", &precision),
@@ -202,9 +181,9 @@ impl Site<'_> {
     }
 
     /// `format_args!` of this value alone.
-    fn core(&self, name: &TokenStream, kind: &str, layout: &Layout) -> TokenStream {
+    fn core(&self, name: &Binding, kind: &str, layout: &Layout) -> TokenStream {
         let mut format = String::from("{0:");
-        let mut arguments = fill("DEREF NAME", &[("DEREF", &deref(location(name))), ("NAME", name)]);
+        let mut arguments = name.value.clone();
         format.extend(layout.fill.into_iter().chain(layout.align).chain(layout.sign));
         format.push_str(if layout.alternate { "#" } else { "" });
         format.push_str(if layout.zero { "0" } else { "" });
@@ -216,7 +195,7 @@ impl Site<'_> {
                 Some(Count::Is(number)) => write!(format, "{dot}{number}"),
                 Some(Count::Argument(index)) => {
                     extra += 1;
-                    arguments.extend(fill(", * NAME", &[("NAME", &self.names[index])]));
+                    arguments.extend(fill(", VALUE", &[("VALUE", &self.names[index].value)]));
                     write!(format, "{dot}{extra}$")
                 }
             };
@@ -275,7 +254,7 @@ impl Site<'_> {
             Some(Count::Is(number)) => TokenTree::Literal(Literal::u16_suffixed(number)).into(),
             Some(Count::Argument(index)) => fill(
                 "CRATE::__private::count(NAME)",
-                &[("CRATE", self.krate), ("NAME", &self.names[index])],
+                &[("CRATE", self.krate), ("NAME", &self.names[index].name)],
             ),
         }
     }

@@ -5,14 +5,14 @@
 //! value tells only where it stands.
 
 use crate::literal::unwrap;
-use proc_macro::{Ident, Span, TokenStream, TokenTree};
+use proc_macro::{Delimiter, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
 /// A value that was handed to the macro.
 pub(crate) struct Argument {
     /// Its name, if it was written `name = value`.
     pub(crate) name: Option<Ident>,
-    /// Where it stands.
-    pub(crate) span: Span,
+    /// Its first and last token.
+    pub(crate) span: (Span, Span),
 }
 
 /// A call of a macro, taken apart.
@@ -48,29 +48,62 @@ impl Input {
         Some(input)
     }
 
-    /// The names that the arguments have in the closure, which takes them in a tuple.
-    pub(crate) fn bindings(&self) -> Vec<TokenStream> {
+    /// What the arguments are called in the closure, which takes them in a tuple.
+    pub(crate) fn bindings(&self) -> Vec<Binding> {
         self.arguments
             .iter()
             .enumerate()
-            .map(|(index, argument)| binding(index, argument.span))
+            .map(|(index, argument)| Binding::new(index, argument.span))
             .collect()
     }
 }
 
-/// Where an expression stands: all of it, as `macro_rules` has kept it together.
-fn location(value: TokenStream) -> Span {
-    value
-        .into_iter()
-        .next()
-        .map_or_else(Span::call_site, |token| token.span())
+/// The first and the last token of an expression.
+fn location(value: TokenStream) -> (Span, Span) {
+    let mut tokens = unwrap(value).into_iter();
+    let first = tokens.next().map_or_else(Span::call_site, |token| start(&token));
+    (first, tokens.last().map_or(first, |token| token.span()))
 }
 
-/// The name of a reference to a value; what is wrong with the value is shown where it stands.
-pub(crate) fn binding(index: usize, span: Span) -> TokenStream {
-    let name = Ident::new(
-        &format!("__argument_{index}"),
-        Span::mixed_site().located_at(span),
-    );
-    TokenTree::Ident(name).into()
+/// Where a token begins; the place of invisible parentheses means nothing.
+fn start(token: &TokenTree) -> Span {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::None => location(group.stream()).0,
+        other => other.span(),
+    }
+}
+
+/// A reference to a value, within the closure.
+///
+/// There is no way to say that a token stands where several others do. But the star of `*name` may stand where the
+/// first one does, and the name where the last one does; so what is wrong with the value is shown at all of it.
+#[derive(Clone)]
+pub(crate) struct Binding {
+    /// The name of the reference.
+    pub(crate) name: TokenStream,
+    /// The value behind it.
+    pub(crate) value: TokenStream,
+    /// `&*name`: the reference again, but standing where the value does.
+    pub(crate) reference: TokenStream,
+}
+
+impl Binding {
+    /// The reference of this number, for a value that stands from one token to another.
+    pub(crate) fn new(index: usize, (first, last): (Span, Span)) -> Self {
+        let at = |span| Span::mixed_site().located_at(span);
+        let name: TokenTree = Ident::new(&format!("__argument_{index}"), at(last)).into();
+        let punct = |character, spacing| {
+            let mut punct = Punct::new(character, spacing);
+            punct.set_span(at(first));
+            TokenTree::Punct(punct)
+        };
+        let star = punct('*', Spacing::Alone);
+        Self {
+            value: [star.clone(), name.clone()].into_iter().collect(),
+            reference: [punct('&', Spacing::Alone), star, name.clone()]
+                .into_iter()
+                .collect(),
+            name: name.into(),
+        }
+    }
 }

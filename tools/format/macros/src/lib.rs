@@ -3,8 +3,10 @@
 //! There is nothing here to be called by hand: the shapes of the input are private to the two crates.
 
 mod append;
+mod c;
 mod input;
 mod literal;
+mod printf;
 mod quote;
 mod rust;
 
@@ -15,4 +17,10 @@ use proc_macro::TokenStream;
 #[proc_macro]
 pub fn append(input: TokenStream) -> TokenStream {
     Input::read(input).map_or_else(TokenStream::new, |input| append::append(&input))
+}
+
+/// The closure of a `c!`.
+#[proc_macro]
+pub fn c(input: TokenStream) -> TokenStream {
+    Input::read(input).map_or_else(TokenStream::new, |input| c::c(&input))
 }

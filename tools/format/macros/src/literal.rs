@@ -46,6 +46,17 @@ pub(crate) fn unwrap(tokens: TokenStream) -> TokenStream {
     }
 }
 
+/// The tokens without any invisible parentheses: literals that another macro hands on have them.
+fn flat(tokens: TokenStream) -> Vec<TokenTree> {
+    tokens
+        .into_iter()
+        .flat_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::None => flat(group.stream()),
+            other => vec![other],
+        })
+        .collect()
+}
+
 /// `concat`, `core::concat` or `std::concat` and what stands in its parentheses.
 fn concat(path: &[TokenTree], arguments: &Group) -> Option<String> {
     let path: String = path.iter().map(ToString::to_string).collect();
@@ -56,7 +67,7 @@ fn concat(path: &[TokenTree], arguments: &Group) -> Option<String> {
     let mut text = String::new();
     let mut after_comma = true;
     let mut negative = false;
-    let mut tokens = arguments.stream().into_iter().peekable();
+    let mut tokens = flat(arguments.stream()).into_iter().peekable();
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Punct(punct) if punct.as_char() == ',' && !after_comma => after_comma = true,
