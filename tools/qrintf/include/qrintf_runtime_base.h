@@ -153,6 +153,22 @@ QRINTF_INLINE char *qrintf_store_to_8(char *p, qrintf_u64_t bytes, unsigned int 
     return length < 4 ? qrintf_store_to_3(p, (qrintf_u32_t)bytes, length) : qrintf_store_4_to_8(p, bytes, length);
 }
 
+/*
+ * Stores the 8 - `zeros` highest bytes, zeros 0 to 7, without a branch, for lengths that cannot be foretold: up to three
+ * bytes of any text, then both halves, where they belong if there are four bytes or more, else where nobody looks.
+ */
+QRINTF_INLINE char *qrintf_store_any(char *p, qrintf_u64_t right, unsigned int zeros)
+{
+    char nowhere[12], *halves = zeros > 4 ? nowhere + 4 : p, *end = p + (8 - zeros);
+    qrintf_u64_t left = right >> zeros * 8;
+    p[(8 - zeros) >> 1] = (char)(left >> 8 & 0xff);
+    p[0] = (char)(left & 0xff);
+    end[-1] = (char)(right >> 56);
+    qrintf_store32(halves, (qrintf_u32_t)left);
+    qrintf_store32(halves + (4 - (int)zeros), (qrintf_u32_t)(right >> 32));
+    return end;
+}
+
 /* Copies `length` bytes from where they do not overlap the target; short ones, which most are, without a call. */
 QRINTF_RUNTIME(qrintf_copy)
 char *qrintf_copy(char *p, const char *from, qrintf_size_t length)

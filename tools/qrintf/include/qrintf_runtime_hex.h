@@ -9,7 +9,10 @@
 
 #include "qrintf_runtime_integer.h"
 
-/* The eight hexadecimal digits of v as characters, the first one in the lowest byte. */
+/*
+ * The eight hexadecimal digits of v as characters, the first one in the lowest byte. A letter lies 7 behind the character
+ * that would follow '9'; small ones have the bit 0x20, which digits have anyway.
+ */
 QRINTF_INLINE qrintf_u64_t qrintf_hex_8(qrintf_u32_t v, int upper)
 {
     qrintf_u64_t x = v, letters;
@@ -18,7 +21,8 @@ QRINTF_INLINE qrintf_u64_t qrintf_hex_8(qrintf_u32_t v, int upper)
     x = (x | x << 4) & QRINTF_U64(0x0f0f0f0f0f0f0f0f);
     x = __builtin_bswap64(x);
     letters = (x + QRINTF_U64(0x0606060606060606)) >> 4 & QRINTF_U64(0x0101010101010101);
-    return x + QRINTF_ASCII_ZEROS + letters * (upper ? 'A' - '0' - 10 : 'a' - '0' - 10);
+    x += QRINTF_ASCII_ZEROS + ((letters << 3) - letters);
+    return x | (upper ? 0 : QRINTF_U64(0x2020202020202020));
 }
 
 /* %08x and %08X of 32 bits. */
@@ -37,14 +41,19 @@ QRINTF_INLINE char *qrintf_hex8_02(char *p, qrintf_u32_t v, int upper)
     return p + 2;
 }
 
+/* 1 to 8 digits, without zeros in front. */
+QRINTF_INLINE char *qrintf_hex_short(char *p, qrintf_u32_t v, int upper)
+{
+    unsigned int zeros = (unsigned int)__builtin_clz(v | 1) >> 2;
+    return qrintf_store_any(p, qrintf_hex_8(v, upper), zeros);
+}
+
 /* %x (upper 0) and %X of 32 bits. */
 QRINTF_RUNTIME(qrintf_hex32)
 char *qrintf_hex32(char *p, qrintf_u32_t v, int upper)
 {
-    unsigned int zeros = (unsigned int)__builtin_clz(v | 1) >> 2;
-    qrintf_u64_t text = qrintf_hex_8(v, upper) >> zeros * 8;
     QRINTF_SHARE(qrintf_hex32)
-    return qrintf_store_to_8(p, text, 8 - zeros);
+    return qrintf_hex_short(p, v, upper);
 }
 
 /* %lx and its like. */
@@ -52,10 +61,11 @@ QRINTF_RUNTIME(qrintf_hex64)
 char *qrintf_hex64(char *p, qrintf_u64_t v, int upper)
 {
     QRINTF_SHARE(qrintf_hex64)
-    if (v >> 32 == 0)
-        return qrintf_hex32(p, (qrintf_u32_t)v, upper);
-    p = qrintf_hex32(p, (qrintf_u32_t)(v >> 32), upper);
-    return qrintf_hex32_08(p, (qrintf_u32_t)v, upper);
+    if (v >> 32 != 0) {
+        p = qrintf_hex_short(p, (qrintf_u32_t)(v >> 32), upper);
+        return qrintf_hex32_08(p, (qrintf_u32_t)v, upper);
+    }
+    return qrintf_hex_short(p, (qrintf_u32_t)v, upper);
 }
 
 /* The digits of a magnitude in a letter's base. */
