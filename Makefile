@@ -11,6 +11,10 @@ HIKYAKU  := $(TARGET)/release/hikyaku
 QRINTF   := $(TARGET)/release/qrintf-cc
 ROOT     := $(DESTDIR)$(PREFIX)
 
+# The C library has rules of its own; all paths are handed over whole.
+NOSHELL  := $(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET))/release \
+            PREFIX=$(PREFIX) DESTDIR=$(abspath $(DESTDIR))
+
 # Benches need a peer; without one that is named, Debian's is installed if it is missing.
 HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || \
                   apt-get -q -y install --no-install-recommends memcached >/dev/null
@@ -28,7 +32,7 @@ build: libnoshell ## build target/release/hikyaku and what stands beside it
 	$(CARGO) build --release --locked -p hikyaku -p hikyaku-qrintf
 
 libnoshell: ## build target/release/libnoshell.so and libnoshell.a
-	$(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET))/release
+	$(NOSHELL)
 
 test: ## install what the tests need, then check the format, the lints, the docs, and run every test
 	tests/install
@@ -91,6 +95,7 @@ install: build ## install under DESTDIR and PREFIX (/usr/local)
 	install -m 644 README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md LICENSE-* $(ROOT)/share/doc/hikyaku/
 	install -m 644 docs/guide/*.md $(ROOT)/share/doc/hikyaku/docs/guide/
 	install -m 644 docs/decisions/*.md $(ROOT)/share/doc/hikyaku/docs/decisions/
+	$(NOSHELL) install
 	install -m 644 packaging/hikyaku.toml $(ROOT)/share/doc/hikyaku/
 	sed 's#/usr/local/#$(PREFIX)/#g' packaging/hikyaku.service > $(ROOT)/share/doc/hikyaku/hikyaku.service
 
@@ -100,6 +105,7 @@ uninstall: ## remove what `make install` put there
 	rm -rf $(ROOT)/lib/qrintf
 	rm -f $(ROOT)/share/bash-completion/completions/hikyaku $(ROOT)/share/zsh/site-functions/_hikyaku
 	rm -f $(ROOT)/share/fish/vendor_completions.d/hikyaku.fish
+	$(NOSHELL) uninstall
 	rm -rf $(ROOT)/share/doc/hikyaku
 
 clean: ## remove what was built

@@ -99,20 +99,32 @@ static char *digits(char *end, unsigned long value) {
     return end;
 }
 
-static enum noshell_reason set_own(struct table *table, struct noshell_scratch *scratch) {
-    char *parent = noshell_scratch_part(scratch, 32);
-    char *directory = noshell_scratch_part(scratch, PATH_MAX + 8);
-    if (!parent || !directory)
+/* "PPID=" and the number of the shell's parent: this process. It is handed on only if it was given. */
+static enum noshell_reason set_parent(struct table *table, struct noshell_scratch *scratch) {
+    char *text;
+    if (!value_of(table, "PPID"))
+        return NOSHELL_DIRECT;
+    text = noshell_scratch_part(scratch, 32);
+    if (!text)
         return NOSHELL_NO_RESOURCES;
+    text[31] = 0;
+    text = digits(text + 31, (unsigned long)getpid()) - 5;
+    memcpy(text, "PPID=", 5);
+    set(table, text, 4, 0);
+    return NOSHELL_DIRECT;
+}
+
+static enum noshell_reason set_own(struct table *table, struct noshell_scratch *scratch) {
+    char *directory;
     set(table, "IFS= \t\n", 3, 0);
     set(table, "OPTIND=1", 6, 0);
-    parent[31] = 0;
-    parent = digits(parent + 31, (unsigned long)getpid()) - 5;
-    memcpy(parent, "PPID=", 5);
-    set(table, parent, 4, 0);
-    const char *pwd = value_of(table, "PWD");
-    if (noshell_directory_is(pwd))
+    if (set_parent(table, scratch))
+        return NOSHELL_NO_RESOURCES;
+    if (noshell_directory_is(value_of(table, "PWD")))
         return NOSHELL_DIRECT;
+    directory = noshell_scratch_part(scratch, PATH_MAX + 8);
+    if (!directory)
+        return NOSHELL_NO_RESOURCES;
     if (noshell_directory_find(directory, PATH_MAX + 8) < 0)
         return NOSHELL_DIRECTORY;
     set(table, directory, 3, 1);

@@ -68,15 +68,20 @@ int noshell_interrupts_guess(int status, int reported) {
 }
 
 int noshell_interrupts_status(int status, int reported) {
-    int by_interrupt = take(SIGINT);
-    int by_quit = take(SIGQUIT);
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    int by_interrupt, by_quit;
+    noshell_signals waiting = 0;
+    noshell_call2(SYS_rt_sigpending, &waiting, sizeof waiting);
+    by_interrupt = waiting & NOSHELL_SIGNAL(SIGINT) ? take(SIGINT) : 0;
+    by_quit = waiting & NOSHELL_SIGNAL(SIGQUIT) ? take(SIGQUIT) : 0;
     /* From the terminal: the shell got it too. From a process: it did if it was sent to the whole group, which the death
      * of the command by the same signal suggests. */
     if (by_quit > 0 || (by_quit < 0 && signal == SIGQUIT))
         return signal == SIGQUIT ? status : SIGQUIT;
     if (by_interrupt > 0 || (by_interrupt < 0 && signal == SIGINT))
         return SIGINT;
+    if (signal != SIGINT && signal != SIGQUIT)
+        return reported;
     /* Signals of a group wait only where the first thread blocks them. */
     return getpid() == noshell_call0(SYS_gettid) ? reported : noshell_interrupts_guess(status, reported);
 }

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,7 +223,8 @@ FILE *noshell_stream_open(const char *text, const char *type) {
     return file;
 }
 
-/* Takes the stream out of the table. From here on its descriptor must not reach other commands by that way. */
+/* Takes the stream out of the table, so that commands which other threads start from here on do not close it by that; they
+ * must lose it on execve. */
 static int take_out(FILE *file, struct stream *stream) {
     int found = 0;
     noshell_streams_lock();
@@ -230,7 +232,8 @@ static int take_out(FILE *file, struct stream *stream) {
         if (streams[i].file != file)
             continue;
         *stream = streams[i];
-        fcntl(stream->fd, F_SETFD, FD_CLOEXEC);
+        if (!__libc_single_threaded)
+            fcntl(stream->fd, F_SETFD, FD_CLOEXEC);
         streams[i] = streams[stream_count - 1];
         atomic_fetch_sub_explicit(&stream_count, 1, memory_order_relaxed);
         found = 1;
