@@ -14,10 +14,9 @@
 //!
 //! Replies are read by [`text::parse`](super::text::parse).
 
-use super::text::signed;
 use crate::memcached::base64;
 use crate::memcached::meta::MetaVerb;
-use crate::memcached::text::digits;
+use format::{append, c};
 
 /// Begins a command. The `length` is that of the value of `ms`; the value and a line end are to follow [`end`].
 #[inline]
@@ -49,14 +48,12 @@ pub fn letter(out: &mut Vec<u8>, letter: u8) {
 /// A flag with a number.
 #[inline]
 pub fn number(out: &mut Vec<u8>, letter: u8, number: u64) {
-    out.extend_from_slice(&[b' ', letter]);
-    digits(out, number);
+    c!(out, " %c%llu", letter, number);
 }
 
 /// A flag with a time, which may be negative.
 pub fn exptime(out: &mut Vec<u8>, letter: u8, exptime: i64) {
-    out.extend_from_slice(&[b' ', letter]);
-    signed(out, exptime);
+    c!(out, " %c%lld", letter, exptime);
 }
 
 /// A flag with an argument of the caller's own.
@@ -86,7 +83,6 @@ fn verb_of(out: &mut Vec<u8>, verb: MetaVerb) {
 #[inline]
 fn length_of(out: &mut Vec<u8>, length: Option<u64>) {
     if let Some(length) = length {
-        out.push(b' ');
-        digits(out, length);
+        append!(out, " {length}");
     }
 }

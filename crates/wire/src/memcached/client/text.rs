@@ -1,5 +1,6 @@
 //! Classic requests, and the replies to classic and meta requests.
 
+use format::{append, c};
 use memchr::memchr;
 
 use super::{Error, block};
@@ -7,7 +8,7 @@ use crate::Parsed;
 use crate::memcached::line::{Words, trim};
 use crate::memcached::meta::Flags;
 use crate::memcached::number;
-use crate::memcached::text::{Arithmetic, Delete, GetVerb, Store, StoreVerb, Touch, digits};
+use crate::memcached::text::{Arithmetic, Delete, GetVerb, Store, StoreVerb, Touch};
 
 /// The longest reply line.
 pub const LINE_LENGTH_MAX: usize = 8192;
@@ -29,7 +30,7 @@ pub fn get_and_touch<'k>(
     keys: impl IntoIterator<Item = &'k [u8]>,
 ) {
     out.extend_from_slice(if verb.with_cas() { b"gats " } else { b"gat " });
-    signed(out, exptime);
+    append!(out, "{exptime}");
     words(out, keys);
 }
 
@@ -54,16 +55,16 @@ pub fn store_line(out: &mut Vec<u8>, store: &Store<'_>) {
         StoreVerb::Prepend => b"prepend ",
         StoreVerb::Cas => b"cas ",
     });
-    out.extend_from_slice(store.key);
-    out.push(b' ');
-    digits(out, u64::from(store.flags));
-    out.push(b' ');
-    signed(out, store.exptime);
-    out.push(b' ');
-    digits(out, store.length);
+    c!(
+        out,
+        "%s %u %lld %llu",
+        store.key,
+        store.flags,
+        store.exptime,
+        store.length
+    );
     if store.verb == StoreVerb::Cas {
-        out.push(b' ');
-        digits(out, store.cas);
+        append!(out, " {}", store.cas);
     }
     end(out, store.noreply);
 }
@@ -78,18 +79,13 @@ pub fn delete(out: &mut Vec<u8>, delete: &Delete<'_>) {
 /// Appends `incr` or `decr`.
 pub fn arithmetic(out: &mut Vec<u8>, arithmetic: &Arithmetic<'_>) {
     out.extend_from_slice(if arithmetic.increment { b"incr " } else { b"decr " });
-    out.extend_from_slice(arithmetic.key);
-    out.push(b' ');
-    digits(out, arithmetic.delta);
+    c!(out, "%s %llu", arithmetic.key, arithmetic.delta);
     end(out, arithmetic.noreply);
 }
 
 /// Appends `touch`.
 pub fn touch(out: &mut Vec<u8>, touch: &Touch<'_>) {
-    out.extend_from_slice(b"touch ");
-    out.extend_from_slice(touch.key);
-    out.push(b' ');
-    signed(out, touch.exptime);
+    c!(out, "touch %s %lld", touch.key, touch.exptime);
     end(out, touch.noreply);
 }
 
@@ -97,8 +93,7 @@ pub fn touch(out: &mut Vec<u8>, touch: &Touch<'_>) {
 pub fn flush_all(out: &mut Vec<u8>, delay: Option<i64>, noreply: bool) {
     out.extend_from_slice(b"flush_all");
     if let Some(delay) = delay {
-        out.push(b' ');
-        signed(out, delay);
+        append!(out, " {delay}");
     }
     end(out, noreply);
 }
@@ -116,10 +111,6 @@ fn words<'w>(out: &mut Vec<u8>, words: impl IntoIterator<Item = &'w [u8]>) {
         out.extend_from_slice(word);
     }
     out.extend_from_slice(b"\r\n");
-}
-
-pub(super) fn signed(out: &mut Vec<u8>, number: i64) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 #[inline]

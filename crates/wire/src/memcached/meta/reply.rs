@@ -1,7 +1,7 @@
 //! Replies to meta commands.
 
 use crate::memcached::base64;
-use crate::memcached::text::digits;
+use format::{append, c};
 
 /// How a reply without a value begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,8 +37,7 @@ pub fn status(out: &mut Vec<u8>, status: Status) {
 /// Begins a reply with a value of so many bytes, which is to follow the line's end, with a line end of its own.
 #[inline]
 pub fn value(out: &mut Vec<u8>, length: u64) {
-    out.extend_from_slice(b"VA ");
-    digits(out, length);
+    append!(out, "VA {length}");
 }
 
 /// A flag without an argument: `W`, `X`, `Z`.
@@ -50,8 +49,7 @@ pub fn letter(out: &mut Vec<u8>, letter: u8) {
 /// A flag with a number: `s`, `c`, `f`, `h`, `l`.
 #[inline]
 pub fn number(out: &mut Vec<u8>, letter: u8, number: u64) {
-    out.extend_from_slice(&[b' ', letter]);
-    digits(out, number);
+    c!(out, " %c%llu", letter, number);
 }
 
 /// The flag `t`: the seconds that are left, none for an item that never expires.
@@ -118,17 +116,19 @@ pub fn debug(out: &mut Vec<u8>, item: &Debug<'_>) {
     }
     out.extend_from_slice(b" exp=");
     match item.left {
-        Some(left) => digits(out, u64::from(left)),
+        Some(left) => append!(out, "{left}"),
         None => out.extend_from_slice(b"-1"),
     }
-    out.extend_from_slice(b" la=");
-    digits(out, u64::from(item.idle));
-    out.extend_from_slice(b" cas=");
-    digits(out, item.cas);
-    out.extend_from_slice(if item.fetched { b" fetch=yes" } else { b" fetch=no" });
-    out.extend_from_slice(b" cls=");
-    digits(out, u64::from(item.class));
-    out.extend_from_slice(b" size=");
-    digits(out, item.size);
-    end(out);
+    let Debug {
+        idle,
+        cas,
+        class,
+        size,
+        ..
+    } = item;
+    let fetched = if item.fetched { "yes" } else { "no" };
+    append!(
+        out,
+        " la={idle} cas={cas} fetch={fetched} cls={class} size={size}\r\n"
+    );
 }

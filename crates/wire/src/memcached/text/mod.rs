@@ -36,7 +36,6 @@ pub use command::{
 pub use error::{Cause, Error};
 pub use keys::{Keys, parse_keys, skip_line};
 pub use parse::{parse, parse_within};
-pub(crate) use reply::digits;
 pub use reply::{
     BAD_DATA_CHUNK, DELETED, END, EXISTS, NON_NUMERIC, NOT_FOUND, NOT_STORED, OK, OUT_OF_MEMORY, RESET,
     STORED, TOO_LARGE, TOUCHED, line, number, stat, value_line, version,

@@ -1,5 +1,7 @@
 //! Classic replies.
 
+use format::{append, c};
+
 /// The end of a list of values or of statistics.
 pub const END: &[u8] = b"END\r\n";
 /// A value was stored.
@@ -27,58 +29,32 @@ pub const OUT_OF_MEMORY: &[u8] = b"SERVER_ERROR out of memory storing object\r\n
 /// `incr` or `decr` of an item that is no number.
 pub const NON_NUMERIC: &[u8] = b"CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
 
-/// Longest ` <flags> <length> <cas>\r\n`.
-const TAIL_LENGTH_MAX: usize = 1 + 10 + 1 + 20 + 1 + 20 + 2;
-
 /// Appends `VALUE <key> <flags> <length> [cas]`; the value and a line end are to follow.
 #[inline]
 pub fn value_line(out: &mut Vec<u8>, key: &[u8], flags: u32, length: u64, cas: Option<u64>) {
-    out.reserve(6 + key.len() + TAIL_LENGTH_MAX);
-    out.extend_from_slice(b"VALUE ");
-    out.extend_from_slice(key);
-    if flags == 0 {
-        out.extend_from_slice(b" 0 ");
-    } else {
-        out.push(b' ');
-        digits(out, u64::from(flags));
-        out.push(b' ');
+    match cas {
+        None => c!(out, "VALUE %s %u %llu\r\n", key, flags, length),
+        Some(cas) => c!(out, "VALUE %s %u %llu %llu\r\n", key, flags, length, cas),
     }
-    digits(out, length);
-    if let Some(cas) = cas {
-        out.push(b' ');
-        digits(out, cas);
-    }
-    out.extend_from_slice(b"\r\n");
-}
-
-/// Appends a number without anything after it.
-#[inline]
-pub(crate) fn digits(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Appends the reply of `incr` and `decr`.
 #[inline]
 pub fn number(out: &mut Vec<u8>, number: u64) {
-    digits(out, number);
-    out.extend_from_slice(b"\r\n");
+    append!(out, "{number}\r\n");
 }
 
 /// Appends `STAT <name> [value]`.
 pub fn stat(out: &mut Vec<u8>, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) {
-    out.extend_from_slice(b"STAT ");
-    out.extend_from_slice(name.as_ref());
-    if !value.as_ref().is_empty() {
-        out.push(b' ');
-        out.extend_from_slice(value.as_ref());
+    match value.as_ref() {
+        b"" => c!(out, "STAT %s\r\n", name.as_ref()),
+        value => c!(out, "STAT %s %s\r\n", name.as_ref(), value),
     }
-    out.extend_from_slice(b"\r\n");
 }
 
 /// Appends `VERSION <version>`.
 pub fn version(out: &mut Vec<u8>, version: &str) {
-    out.extend_from_slice(b"VERSION ");
-    line(out, version);
+    append!(out, "VERSION {version}\r\n");
 }
 
 /// Appends a line of the caller's own.
