@@ -37,6 +37,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Left {
     /// This word asks for something that the headers have no place in.
     Word(OsString),
+    /// This word asks for something else than to compile, so there is not even something to report.
+    NothingCompiled(OsString),
     /// No `-O`, or `-O0` came last.
     NotOptimized,
     /// Nothing to compile: a link, a question, or other languages only.
@@ -48,7 +50,7 @@ pub(crate) enum Left {
 impl fmt::Display for Left {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Word(word) => write!(out, "{}", word.display()),
+            Self::Word(word) | Self::NothingCompiled(word) => write!(out, "{}", word.display()),
             Self::NotOptimized => write!(out, "compiled without optimization"),
             Self::NoSource => write!(out, "no C source on the command line"),
             Self::CPlusPlus => write!(out, "C++ without -DQRINTF_CXX"),
@@ -92,6 +94,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = OsString>, cxx: bool) -> Argu
 #[derive(Default)]
 struct Scan {
     stop: Option<OsString>,
+    question: Option<OsString>,
     optimized: bool,
     freestanding: Option<OsString>,
     cxx_wanted: bool,
@@ -120,6 +123,8 @@ impl Scan {
             self.lto = bytes != b"-fno-lto";
         } else if bytes == b"--" {
             self.inputs_only = true;
+        } else if asks(bytes) {
+            self.question.get_or_insert_with(|| word.into());
         } else if stops(bytes) {
             self.stop.get_or_insert_with(|| word.into());
         }
@@ -151,6 +156,9 @@ impl Scan {
     }
 
     fn verdict(&self) -> Option<Left> {
+        if let Some(word) = &self.question {
+            return Some(Left::NothingCompiled(word.clone()));
+        }
         let word = self.stop.as_ref().or(self.freestanding.as_ref());
         if let Some(word) = word {
             Some(Left::Word(word.clone()))
@@ -182,22 +190,32 @@ fn definition<'a>(word: &'a [u8], argument: Option<&'a OsStr>) -> Option<&'a [u8
     }
 }
 
-/// Whether the presence of this option alone leaves the command as it is.
-fn stops(word: &[u8]) -> bool {
+/// Whether this option alone leaves nothing to compile: it wants the preprocessor only, or an answer.
+fn asks(word: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
-        b"-",
         b"-###",
         b"-E",
         b"-M",
         b"-MM",
-        b"-S",
-        b"--assemble",
         b"--dependencies",
         b"--help",
         b"--preprocess",
         b"--user-dependencies",
         b"--version",
         b"-fsyntax-only",
+    ];
+    const STARTS: &[&[u8]] = &[b"-print-", b"--print-", b"-dump"];
+    // These name an auxiliary file, and go with compiling.
+    const NOT: &[&[u8]] = &[b"-dumpbase", b"-dumpbase-ext", b"-dumpdir"];
+    WORDS.contains(&word) || (STARTS.iter().any(|start| word.starts_with(start)) && !NOT.contains(&word))
+}
+
+/// Whether the presence of this option alone leaves the compilation as it is.
+fn stops(word: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"-",
+        b"-S",
+        b"--assemble",
         b"-fpreprocessed",
         b"-fdirectives-only",
         b"-nostdinc",
@@ -208,17 +226,8 @@ fn stops(word: &[u8]) -> bool {
         b"--traditional",
         b"--traditional-cpp",
     ];
-    const STARTS: &[&[u8]] = &[
-        b"-x",
-        b"--language",
-        b"-fno-builtin",
-        b"-print-",
-        b"--print-",
-        b"-dump",
-    ];
-    // These name an auxiliary file, and go with compiling.
-    const NOT: &[&[u8]] = &[b"-dumpbase", b"-dumpbase-ext", b"-dumpdir"];
-    WORDS.contains(&word) || (STARTS.iter().any(|start| word.starts_with(start)) && !NOT.contains(&word))
+    const STARTS: &[&[u8]] = &[b"-x", b"--language", b"-fno-builtin"];
+    WORDS.contains(&word) || STARTS.iter().any(|start| word.starts_with(start))
 }
 
 enum Language {
@@ -459,8 +468,11 @@ mod tests {
             ("-O2 -DQRINTF_DISABLE -c a.c", "-DQRINTF_DISABLE"),
             ("-O2 -traditional-cpp -c a.c", "-traditional-cpp"),
         ] {
-            assert_eq!(left(line), word(why), "{line}");
+            let text = left(line).map(|left| left.to_string());
+            assert_eq!(text.as_deref(), Some(why), "{line}");
         }
+        assert_eq!(left("-O2 -S a.c"), word("-S"));
+        assert_eq!(left("-O2 -S -E a.c"), Some(Left::NothingCompiled("-E".into())));
         assert_eq!(left("-O2 -D QRINTF_DISABLE=1 -c a.c"), word("-D"));
         for line in [
             "-c a.c",

@@ -9,11 +9,16 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::compiler;
 use crate::error::Error;
 use crate::search::{Found, Search};
+
+/// The environment variable that lists programs which were run in the place of links to this one.
+pub(crate) const RAN: &str = "QRINTF_RAN";
 
 /// What is to run.
 #[derive(Debug)]
@@ -24,8 +29,20 @@ pub(crate) struct Invocation {
     pub(crate) arg0: OsString,
     /// Words that come first: launchers' names, and the compiler's after them.
     pub(crate) leading: Vec<OsString>,
+    /// What `RAN` is to hold for it, if this program was called by a link.
+    pub(crate) ran: Option<OsString>,
     /// The compiler as it was named, and where it was found; nothing when a launcher stands alone.
     pub(crate) compiler: Option<(OsString, PathBuf)>,
+}
+
+impl Invocation {
+    /// The command as far as the compiler's own words.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg0(&self.arg0).args(&self.leading);
+        command.envs(self.ran.as_ref().map(|ran| (RAN, ran)));
+        command
+    }
 }
 
 /// Takes from `words` those that name the compiler, and finds it.
@@ -126,14 +143,15 @@ fn default_compiler(target: &OsStr, search: &Search<'_>) -> OsString {
 
 /// This program has the compiler's name: the next program of that name is meant.
 fn behind(called: &OsStr, name: &OsStr, search: &Search<'_>) -> Result<Invocation, Error> {
-    let found = match Path::new(called).parent() {
-        Some(directory) if directory != Path::new("") => search.find_after(name, directory),
-        _ => search.find(name),
-    };
-    let program = resolve(name, found)?.1;
+    let directory = Path::new(called)
+        .parent()
+        .filter(|directory| *directory != Path::new(""));
+    let ran = std::env::var_os(RAN).unwrap_or_default();
+    let program = resolve(name, search.find_behind(name, directory, &ran))?.1;
     Ok(Invocation {
         arg0: program.clone().into(),
         leading: Vec::new(),
+        ran: std::env::join_paths(std::env::split_paths(&ran).chain([program.clone()])).ok(),
         compiler: Some((name.into(), program.clone())),
         program,
     })
@@ -150,6 +168,7 @@ fn start(mut chosen: Vec<OsString>, search: &Search<'_>) -> Result<Invocation, E
                 program,
                 arg0,
                 leading: chosen,
+                ran: None,
                 compiler: None,
             });
         };
@@ -165,6 +184,7 @@ fn start(mut chosen: Vec<OsString>, search: &Search<'_>) -> Result<Invocation, E
         program,
         arg0,
         leading: chosen,
+        ran: None,
     })
 }
 

@@ -30,9 +30,9 @@ use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use arguments::Arguments;
+use arguments::{Arguments, Left};
 use error::Error;
 use invocation::Invocation;
 use report::Sink;
@@ -76,8 +76,7 @@ fn run(called: OsString, mut words: VecDeque<OsString>) -> Result<Infallible, Er
             Err(reason) => report::left(&sink, &arguments, reason),
         }
     }
-    let mut command = Command::new(&invocation.program);
-    command.arg0(&invocation.arg0).args(&invocation.leading);
+    let mut command = invocation.command();
     let source = command
         .args(ours.unwrap_or_default())
         .args(arguments.flat())
@@ -120,7 +119,11 @@ fn words_of_ours(
     Ok(ours)
 }
 
+/// Where a report is to go, if one is wanted of this command.
 fn sink(arguments: &Arguments) -> Option<Sink> {
+    if let Some(Left::NothingCompiled(_)) = arguments.left {
+        return None;
+    }
     let file = env::var_os("QRINTF_REPORT").filter(|file| !file.is_empty());
     match file {
         Some(file) => Some(Sink::File(file)),

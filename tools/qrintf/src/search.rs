@@ -36,37 +36,43 @@ impl Search<'_> {
         if name.as_encoded_bytes().contains(&b'/') {
             return self.judge(Path::new(name), false);
         }
-        self.walk(name, Path::new(""))
+        self.walk(name, None, OsStr::new(""))
     }
 
-    /// Looks for `name` in what follows `directory` in `PATH`, so that links which stand before it are not run in turns
-    /// with this one; then, as it may not be in `PATH` at all, everywhere.
-    pub(crate) fn find_after(&self, name: &OsStr, directory: &Path) -> Found {
-        match self.walk(name, directory) {
+    /// Looks for the `name` that a link to this program stands for: in what follows the link's `directory` in `PATH`, so
+    /// that links which stand before it are not run in turns with this one; then, as that may not be in `PATH` at all,
+    /// everywhere.
+    ///
+    /// Those that `ran` lists, as `PATH` lists directories, are passed over. This program has become them already on the
+    /// way here: a cache behind the link, which looked for its compiler and found the link again, must not be run again.
+    pub(crate) fn find_behind(&self, name: &OsStr, directory: Option<&Path>, ran: &OsStr) -> Found {
+        let found = match self.walk(name, directory, ran) {
+            Found::Missing | Found::Itself => self.walk(name, None, ran),
+            found => found,
+        };
+        match found {
             Found::First(path) => Found::Behind(path),
-            Found::Missing | Found::Itself => match self.walk(name, Path::new("")) {
-                Found::First(path) => Found::Behind(path),
-                other => other,
-            },
             other => other,
         }
     }
 
-    fn walk(&self, name: &OsStr, after: &Path) -> Found {
+    fn walk(&self, name: &OsStr, after: Option<&Path>, ran: &OsStr) -> Found {
         let mut rest = std::env::split_paths(self.path);
-        if after != Path::new("") && !rest.any(|directory| directory == after) {
+        if after.is_some_and(|after| !rest.any(|directory| directory == after)) {
             return Found::Missing;
         }
         let mut skipped = false;
         let mut best = Found::Missing;
-        for directory in rest {
-            match self.judge(&directory.join(name), skipped) {
+        for path in rest.map(|directory| directory.join(name)) {
+            match self.judge(&path, skipped) {
                 Found::Missing => {}
                 Found::Itself => {
                     skipped = true;
                     best = Found::Itself;
                 }
                 Found::Forbidden(path) => best = Found::Forbidden(path),
+                Found::First(path) | Found::Behind(path)
+                    if std::env::split_paths(ran).any(|other| other == path) => {}
                 found => return found,
             }
         }

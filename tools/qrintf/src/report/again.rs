@@ -4,9 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::arguments::{Arguments, Word};
 use crate::invocation::Invocation;
@@ -20,11 +19,8 @@ pub(super) fn compile(
 ) -> io::Result<Option<Vec<u8>>> {
     let scratch = Scratch::new()?;
     let object = scratch.0.join("note.o");
-    let mut command = Command::new(&invocation.program);
-    command
-        .arg0(&invocation.arg0)
-        .args(&invocation.leading)
-        .args(ours);
+    let mut command = invocation.command();
+    command.args(ours);
     for word in arguments.words.iter().filter(|word| is_kept(word)) {
         command.arg(&word.text).args(&word.argument);
     }

@@ -111,6 +111,8 @@ fn whole_files_that_are_left_are_told_with_the_reason() {
         ("gcc -O2 -c empty.c", "empty.c: 0 of 0 calls specialized\n"),
         ("gcc -O2 -c broken.c", "broken.c: did not compile\n"),
         ("gcc --version", ""),
+        ("gcc -O2 -E calls.c", ""),
+        ("gcc -O2 -S calls.c", "calls.c: left: -S\n"),
     ] {
         let _ = std::fs::remove_file(sandbox.path("report"));
         let output = sandbox
