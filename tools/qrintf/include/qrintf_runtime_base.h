@@ -26,20 +26,23 @@
 #define QRINTF_PRIVATE_COPY 1
 #endif
 
+/* Tools that count a program's own functions leave these out; one's address in .text would tear its group apart too. */
+#define QRINTF_COMMON __unused__, __no_instrument_function__
+
 /*
  * QRINTF_RUNTIME(name) opens the definition of a shared function, QRINTF_SHARE(name) comes first in its body.
  * QRINTF_TABLE(owner, name) opens the definition of a table that only the shared function `owner` looks into.
  * A shared function has no switch that could become a jump table: that would lie outside of the group and point into it.
  */
 #if defined QRINTF_PRIVATE_COPY
-#define QRINTF_RUNTIME(name) static __attribute__((__noinline__, __unused__))
+#define QRINTF_RUNTIME(name) static __attribute__((__noinline__, QRINTF_COMMON))
 #define QRINTF_SHARE(name)
 #elif defined __cplusplus
-#define QRINTF_RUNTIME(name) extern "C" __inline__ __attribute__((__noinline__, __unused__, __visibility__("hidden")))
+#define QRINTF_RUNTIME(name) extern "C" __inline__ __attribute__((__noinline__, QRINTF_COMMON, __visibility__("hidden")))
 #define QRINTF_SHARE(name)
 #elif defined __clang__
 #define QRINTF_RUNTIME(name)                                                                              \
-    extern __inline__ __attribute__((__gnu_inline__, __weak__, __noinline__, __unused__, __visibility__("hidden"), \
+    extern __inline__ __attribute__((__gnu_inline__, __weak__, __noinline__, QRINTF_COMMON, __visibility__("hidden"), \
                                      __section__(".text." #name)))
 #define QRINTF_SHARE(name)
 #elif defined QRINTF_COMDAT && defined __ELF__ && (defined __x86_64__ || defined __aarch64__)
@@ -50,14 +53,14 @@
 #define QRINTF_COMMENT "//"
 #endif
 #define QRINTF_RUNTIME(name)                \
-    static __attribute__((__noipa__, __unused__, \
+    static __attribute__((__noipa__, QRINTF_COMMON, \
                           __section__(".text." #name ",\"axG\",%progbits," #name ",comdat" QRINTF_COMMENT)))
 #define QRINTF_TABLE(owner, name)         \
     static __attribute__((__unused__, \
                           __section__(".rodata." #name ",\"aG\",%progbits," #owner ",comdat" QRINTF_COMMENT)))
 #define QRINTF_SHARE(name) __asm__(".weak " #name "\n\t.hidden " #name);
 #else
-#define QRINTF_RUNTIME(name) static __attribute__((__noinline__, __unused__))
+#define QRINTF_RUNTIME(name) static __attribute__((__noinline__, QRINTF_COMMON))
 #define QRINTF_SHARE(name)
 #endif
 
@@ -65,9 +68,8 @@
 #define QRINTF_TABLE(owner, name) static __attribute__((__unused__))
 #endif
 
-#define QRINTF_INLINE static __inline__ __attribute__((__always_inline__, __unused__))
+#define QRINTF_INLINE static __inline__ __attribute__((__always_inline__, QRINTF_COMMON))
 
-#define QRINTF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define QRINTF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Whether libc is glibc (<stdio.h> has said so by now); uClibc claims it too. */

@@ -290,6 +290,10 @@ char *qrintf_pad_number(char *p, const char *text, int length, int signs, unsign
  * %f %F %e %E %g %G of a double. A negative width means QRINTF_MINUS, a negative precision none. NULL if libc has to
  * write it; then nothing that matters has been written.
  */
+#if (defined __x86_64__ && !defined __SSE2__) || (defined __aarch64__ && !defined __ARM_FP)
+/* Code without floating point cannot pass one either. */
+#define qrintf_double(p, value, spec, width, precision) ((char *)0)
+#else
 QRINTF_RUNTIME(qrintf_double)
 char *qrintf_double(char *p, double value, unsigned int spec, int width, int precision)
 {
@@ -321,5 +325,6 @@ char *qrintf_double(char *p, double value, unsigned int spec, int width, int pre
     return (char *)0;
 #endif
 }
+#endif
 
 #endif
