@@ -70,6 +70,7 @@
 
 #define QRINTF_INLINE static __inline__ __attribute__((__always_inline__, QRINTF_COMMON))
 
+#define QRINTF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define QRINTF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Whether libc is glibc (<stdio.h> has said so by now); uClibc claims it too. */
