@@ -223,6 +223,17 @@ static enum noshell_reason read_operator(struct reader *r, struct noshell_redire
     return NOSHELL_DIRECT;
 }
 
+/* A word of digits just before a redirection is its file descriptor. Only one digit is that to every shell. */
+static int is_number(struct reader *r, const struct word *word) {
+    char next = peek(r);
+    if (word->quoted || (next != '<' && next != '>'))
+        return 0;
+    for (size_t i = 0; i < word->length; i++)
+        if (!is_digit(word->text[i]))
+            return 0;
+    return 1;
+}
+
 /* Reads an operator and its right operand; `number` is the word just before it, or NULL. */
 static enum noshell_reason read_redirection(struct reader *r, const struct word *number) {
     struct noshell_redirection *redirection = &r->command->redirections[r->command->redirection_count];
@@ -235,9 +246,14 @@ static enum noshell_reason read_redirection(struct reader *r, const struct word 
     skip_blanks(r);
     if (ends_word(peek(r)))
         return NOSHELL_REDIRECTION;
+    if (peek(r) == '#')
+        return NOSHELL_COMMENT;
     reason = read_word(r, PLACE_TARGET, &target);
     if (reason)
         return reason;
+    /* In >1>f the second digit belongs to the second operator, and the first one lacks its operand. */
+    if (is_number(r, &target))
+        return NOSHELL_REDIRECTION;
     redirection->path = target.text;
     redirection->source = -1;
     if (redirection->operator == NOSHELL_DUPLICATE) {
@@ -250,17 +266,6 @@ static enum noshell_reason read_redirection(struct reader *r, const struct word 
     }
     r->command->redirection_count++;
     return NOSHELL_DIRECT;
-}
-
-/* A word of digits just before a redirection is its file descriptor. Only one digit is that to every shell. */
-static int is_number(struct reader *r, const struct word *word) {
-    char next = peek(r);
-    if (word->quoted || (next != '<' && next != '>'))
-        return 0;
-    for (size_t i = 0; i < word->length; i++)
-        if (!is_digit(word->text[i]))
-            return 0;
-    return 1;
 }
 
 static enum noshell_reason check_name(const struct reader *r, const struct word *word) {
