@@ -64,7 +64,7 @@ QRINTF_TABLE(qrintf_u8, qrintf_bytes) const char qrintf_bytes[256][4] = {
     "250", "251", "252", "253", "254", "255"
 };
 
-/* %u of what is known to be below 256: the parts of an IPv4 address, and every unsigned char. */
+/* %u of what is below 256. */
 QRINTF_RUNTIME(qrintf_u8)
 char *qrintf_u8(char *p, qrintf_u32_t v)
 {
@@ -77,12 +77,12 @@ char *qrintf_u8(char *p, qrintf_u32_t v)
     return p + length;
 }
 
-/* %u, and %hhu %hu as the caller has narrowed them. */
-QRINTF_RUNTIME(qrintf_u32)
-char *qrintf_u32(char *p, qrintf_u32_t v)
+/* %u of any number. */
+QRINTF_RUNTIME(qrintf_u32_any)
+char *qrintf_u32_any(char *p, qrintf_u32_t v)
 {
     qrintf_u32_t high;
-    QRINTF_SHARE(qrintf_u32)
+    QRINTF_SHARE(qrintf_u32_any)
     if (v < 1000)
         return qrintf_below_1000(p, v);
     if (v < QRINTF_TEN8)
@@ -91,11 +91,24 @@ char *qrintf_u32(char *p, qrintf_u32_t v)
     return qrintf_all_8(qrintf_below_1000(p, high), v - high * QRINTF_TEN8);
 }
 
+/*
+ * %u, and %hhu %hu as the caller has narrowed them. Where the compiler sees that the value is below 256, as in the parts
+ * of an IPv4 address and of every unsigned char, the table has its text.
+ */
+QRINTF_INLINE char *qrintf_u32(char *p, qrintf_u32_t v)
+{
+    if (__builtin_constant_p(v > 255) && v <= 255)
+        return qrintf_u8(p, v);
+    return qrintf_u32_any(p, v);
+}
+
 /* %d: the sign is always written, and written over where there is none. */
 QRINTF_INLINE char *qrintf_i32(char *p, qrintf_i32_t v)
 {
+    if (__builtin_constant_p((qrintf_u32_t)v > 255) && (qrintf_u32_t)v <= 255)
+        return qrintf_u8(p, (qrintf_u32_t)v);
     *p = '-';
-    return qrintf_u32(p + (v < 0), v < 0 ? 0u - (qrintf_u32_t)v : (qrintf_u32_t)v);
+    return qrintf_u32_any(p + (v < 0), v < 0 ? 0u - (qrintf_u32_t)v : (qrintf_u32_t)v);
 }
 
 /* %lu %llu %zu %ju. */
