@@ -197,7 +197,7 @@ QRINTF_INLINE int qrintf_split(qrintf_parts_t v, int count, qrintf_u64_t *intege
 /* The digits of a number that is not 0, rounded to `count`, and the power of ten of the first one. */
 QRINTF_INLINE int qrintf_significant(qrintf_parts_t v, int count, qrintf_u64_t *digits, int *exponent)
 {
-    int estimate = (v.e + 63) * 78913 >> 18;
+    int estimate = qrintf_log10_two(v.e + 63);
     qrintf_decimal_t scaled = qrintf_decimal(v.m, v.e, count - 1 - estimate, qrintf_tens[count]);
     *digits = scaled.digits;
     *exponent = estimate + scaled.raised;

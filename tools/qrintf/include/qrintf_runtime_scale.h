@@ -69,6 +69,12 @@ QRINTF_INLINE int qrintf_log2_five(int k)
     return k * 1217359 >> 19;
 }
 
+/* The power of ten that 2^e reaches: floor(log10(2^e)), for e from -1074 to 1024. */
+QRINTF_INLINE int qrintf_log10_two(int e)
+{
+    return e * 78913 >> 18;
+}
+
 /* What came of scaling: round(v * 10^(k - raised)), or raised == -1 if libc has to say. */
 typedef struct {
     qrintf_u64_t digits;

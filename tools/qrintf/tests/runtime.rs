@@ -166,6 +166,11 @@ fn doubles_are_those_of_libc() {
 }
 
 #[test]
+fn tables_are_what_they_say() {
+    check("tables", &[]);
+}
+
+#[test]
 fn another_decimal_point_is_left_to_libc() {
     for compile in [&["gcc", "-O2"], &["clang", "-O2"]] {
         let path = scratch(&format!("point-{}", compile[0]));
