@@ -1,6 +1,9 @@
 //! Runs many commands in one process by `system` and by `popen`, and tells all that can be seen of each.
 
-use super::{Flavour, Shell, children, environment, library_folder, preload, program, run, scratch, text};
+use super::{
+    Flavour, Shell, children, environment, library_folder, preload, program, remove_scratch, run, scratch,
+    text,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -76,7 +79,7 @@ pub fn outcomes(name: &str, shell: Shell, side: Side, commands: &[Vec<u8>]) -> V
         .zip(lines)
         .map(|(call, line)| outcome(&root, &call, line))
         .collect();
-    fs::remove_dir_all(root).unwrap();
+    remove_scratch(&root);
     found
 }
 

@@ -12,7 +12,7 @@ pub mod corpus;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -141,12 +141,41 @@ pub fn children() -> &'static Path {
     })
 }
 
-/// A new, empty folder of a test.
+/// A new, empty folder of a test; who asked for it removes it.
+///
+/// It lies in memory where that is possible: tens of thousands of small files come and go.
 pub fn scratch(name: &str) -> PathBuf {
-    let folder = built().join("scratch").join(name);
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    let root = ROOT.get_or_init(|| {
+        let memory = PathBuf::from(format!("/dev/shm/hikyaku-noshell-{}", std::process::id()));
+        if runs_programs(&memory) {
+            memory
+        } else {
+            built().join("scratch")
+        }
+    });
+    let folder = root.join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Removes such a folder, and what it lay in when it was the last.
+pub fn remove_scratch(folder: &Path) {
+    fs::remove_dir_all(folder).unwrap();
+    // Another test may still have a folder there.
+    let _ = fs::remove_dir(folder.parent().unwrap());
+}
+
+/// Whether programs can be written and run in a folder.
+fn runs_programs(folder: &Path) -> bool {
+    let script = folder.join("try");
+    let tried = fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&script, "#!/bin/sh\n"))
+        .and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o755)))
+        .and_then(|()| Command::new(&script).output());
+    let _ = fs::remove_file(script);
+    tried.is_ok_and(|output| output.status.success())
 }
 
 /// The shells that may stand at /bin/sh.
