@@ -66,7 +66,59 @@ pub(crate) fn copy_from(fd: BorrowedFd<'_>, minimum: c_int) -> io::Result<OwnedF
     owned(|| unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, minimum) } as isize)
 }
 
+/// Closes descriptors from `first` on.
+pub(crate) fn close_from(first: c_int) -> io::Result<()> {
+    // SAFETY: takes no memory; the caller says that nobody uses these descriptors.
+    let closed = retry(|| unsafe { libc::syscall(libc::SYS_close_range, first, c_int::MAX, 0) as isize });
+    if closed.is_ok() {
+        return Ok(());
+    }
+    let names =
+        std::fs::read_dir("/proc/self/fd")?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let open: Vec<c_int> = names
+        .filter_map(|name| name.parse().ok())
+        .filter(|fd| *fd >= first)
+        .collect();
+    for fd in open {
+        // SAFETY: as above.
+        unsafe { libc::close(fd) };
+    }
+    Ok(())
+}
+
+/// The flags of a descriptor, if it is one.
+pub(crate) fn descriptor_flags(fd: RawFd) -> Option<c_int> {
+    // SAFETY: takes no memory.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+    (flags >= 0).then_some(flags)
+}
+
+/// Whether it is a file in memory, of which reading does not wait.
+pub(crate) fn is_memory_file(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: takes no memory. Other files have no seals to tell.
+    unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) >= 0 }
+}
+
+/// The working directory, to be named and entered, not read.
+pub(crate) fn open_working_directory() -> io::Result<OwnedFd> {
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    // SAFETY: the path lives through the call.
+    owned(|| unsafe { libc::open(c".".as_ptr(), flags) } as isize)
+}
+
+/// Ends a connection for both sides.
+pub(crate) fn shutdown(socket: &OwnedFd) {
+    // SAFETY: takes no memory. It fails when the other side has ended it already.
+    unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
+}
+
 // ── processes ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// A pidfd of a process that has this number.
+pub(crate) fn pidfd_open(pid: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: takes no memory.
+    owned(|| unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as isize)
+}
 
 /// Sends a signal to the process behind a pidfd.
 pub(crate) fn send_signal(pidfd: BorrowedFd<'_>, signal: c_int) -> io::Result<()> {

@@ -11,7 +11,7 @@ use crate::{Error, reaper};
 
 /// A process that was started.
 ///
-/// It is a pidfd ([`AsFd`]), which becomes readable when the process ends, for `poll` or an event loop; signals go to
+/// It is a descriptor ([`AsFd`]), which becomes readable when the process ends, for `poll` or an event loop; signals go to
 /// this process and never to one that has its number later.
 ///
 /// **Dropping it kills the process** (`SIGKILL`), if it has not ended and was not [detached](Child::detach). The drop does
@@ -51,6 +51,13 @@ impl Child {
         child
     }
 
+    /// The process without its streams, which are closed.
+    pub(crate) fn into_process(mut self) -> Process {
+        self.process
+            .take()
+            .expect("only `detach` takes it, and the child with it")
+    }
+
     pub(crate) fn process(&mut self) -> &mut Process {
         self.process
             .as_mut()
@@ -67,6 +74,12 @@ impl Child {
     #[must_use]
     pub fn id(&self) -> u32 {
         self.peek().pid()
+    }
+
+    /// The pidfd, by which `pidfd_send_signal`, `setns` and others name the process.
+    #[must_use]
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.peek().pidfd()
     }
 
     /// Our end of a descriptor that is a pipe or a file in memory, and not one of the three pipes that have fields.
@@ -133,7 +146,7 @@ impl Child {
 }
 
 impl AsFd for Child {
-    /// The pidfd: readable when the process has ended.
+    /// Readable when the process has ended: its pidfd, or the socket over which a zygote tells of its end.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.peek().as_fd()
     }

@@ -7,15 +7,33 @@ use std::ffi::{CStr, c_char};
 use crate::path;
 use crate::strings::Strings;
 
-/// Changes to an environment.
-#[derive(Debug, Default, Clone)]
+/// An environment and changes to it.
+#[derive(Debug, Default)]
 pub(crate) struct Environment {
-    cleared: bool,
+    base: Base,
     /// Each name once, with its value if it is set and without if it is removed.
     changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
+/// What is changed.
+#[derive(Debug, Default)]
+enum Base {
+    /// This process's environment, as it is when the child is started.
+    #[default]
+    Inherited,
+    /// Somebody else's; an empty one for whoever cleared theirs.
+    Given(Strings),
+}
+
 impl Environment {
+    /// An environment that came from elsewhere.
+    pub(crate) fn given(variables: Strings) -> Environment {
+        Environment {
+            base: Base::Given(variables),
+            changes: Vec::new(),
+        }
+    }
+
     pub(crate) fn set(&mut self, name: &[u8], value: &[u8]) {
         self.change(name, Some(value.to_vec()));
     }
@@ -32,8 +50,7 @@ impl Environment {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.cleared = true;
-        self.changes.clear();
+        *self = Environment::given(Strings::default());
     }
 
     /// A name that cannot be one, if there is any.
@@ -46,9 +63,11 @@ impl Environment {
     }
 
     pub(crate) fn has_nul(&self) -> bool {
-        self.changes
-            .iter()
-            .any(|(name, value)| name.contains(&0) || value.as_ref().is_some_and(|value| value.contains(&0)))
+        let given = matches!(&self.base, Base::Given(variables) if variables.has_nul());
+        let changed = |(name, value): &(Vec<u8>, Option<Vec<u8>>)| {
+            name.contains(&0) || value.as_ref().is_some_and(|value| value.contains(&0))
+        };
+        given || self.changes.iter().any(changed)
     }
 
     fn is_changed(&self, variable: &[u8]) -> bool {
@@ -64,15 +83,20 @@ impl Environment {
         if let Some((_, value)) = self.changes.iter().find(|(name, _)| name == b"PATH") {
             return value.as_deref().unwrap_or(path::DEFAULT);
         }
-        let inherited = (!self.cleared).then(|| inherited().find_map(|one| one.strip_prefix(b"PATH=")));
-        inherited.flatten().unwrap_or(path::DEFAULT)
+        let path = |one: &'_ [u8]| one.starts_with(b"PATH=");
+        let variable = match &self.base {
+            Base::Inherited => inherited().find(|one| path(one)),
+            Base::Given(variables) => variables.iter().find(|one| path(one)),
+        };
+        variable.map_or(path::DEFAULT, |variable| &variable[b"PATH=".len()..])
     }
 
     /// This process's own environment as it is, if that is the child's.
     pub(crate) fn unchanged(&self) -> Option<*const *const c_char> {
         // SAFETY: reads a pointer that nobody changes meanwhile, see `inherited`.
         let own = unsafe { environ };
-        (!self.cleared && self.changes.is_empty() && !own.is_null()).then_some(own)
+        let inherits = matches!(self.base, Base::Inherited);
+        (inherits && self.changes.is_empty() && !own.is_null()).then_some(own)
     }
 
     /// The whole environment. Variables of this process are pointed to, and changed ones copied to `strings`; with `copy`
@@ -83,13 +107,22 @@ impl Environment {
         strings: &mut Strings,
     ) -> Result<Vec<*const c_char>, TryReserveError> {
         let mut pointers = Vec::new();
-        if !self.cleared {
-            for variable in inherited().filter(|variable| !self.is_changed(variable)) {
-                if copy {
+        let kept = |variable: &&[u8]| !self.is_changed(variable);
+        match &self.base {
+            Base::Inherited if copy => {
+                for variable in inherited().filter(kept) {
                     strings.try_push(&[variable])?;
-                } else {
+                }
+            }
+            Base::Inherited => {
+                for variable in inherited().filter(kept) {
                     pointers.try_reserve(1)?;
                     pointers.push(variable.as_ptr().cast());
+                }
+            }
+            Base::Given(variables) => {
+                for variable in variables.iter().filter(kept) {
+                    strings.try_push(&[variable])?;
                 }
             }
         }

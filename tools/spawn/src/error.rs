@@ -113,7 +113,7 @@ impl Error {
             Error::OutputLimit { .. } => libc::EFBIG,
             Error::TimedOut { .. } => libc::ETIMEDOUT,
             Error::ZygoteGone => libc::EPIPE,
-            Error::ZygoteRequest { .. } => libc::EMSGSIZE,
+            Error::ZygoteRequest { .. } => libc::E2BIG,
             Error::Nul { .. } | Error::Variable { .. } | Error::ZygoteThreads { .. } => libc::EINVAL,
         }
     }

@@ -23,6 +23,7 @@ mod stdio;
 mod step;
 mod strings;
 mod sys;
+mod zygote;
 
 pub use capability::{Capabilities, UnknownCapability};
 pub use child::Child;
@@ -36,3 +37,4 @@ pub use signals::SignalSet;
 pub use start::Starting;
 pub use stdio::{End, Stdio};
 pub use step::Step;
+pub use zygote::{Requested, Rules, Zygote};

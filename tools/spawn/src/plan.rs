@@ -61,9 +61,7 @@ impl Defaults {
 impl Plan {
     /// Makes the plan. With `copy` it shares nothing with this process that another thread may change.
     pub(crate) fn new(command: &Command, defaults: Defaults, copy: bool) -> Result<Plan, Error> {
-        check(command)?;
-        let mut streams = Streams::default();
-        open_streams(command, defaults, &mut streams)?;
+        let streams = streams(command, defaults)?;
         Plan::build(command, streams, copy).map_err(|_| {
             let source = io::Error::from_raw_os_error(libc::ENOMEM);
             command.failed(Step::Memory, String::new(), source)
@@ -157,6 +155,14 @@ impl Plan {
             source: io::Error::from_raw_os_error(errno),
         })
     }
+}
+
+/// Opens the streams of a command of which nothing is wrong by itself.
+pub(crate) fn streams(command: &Command, defaults: Defaults) -> Result<Streams, Error> {
+    check(command)?;
+    let mut streams = Streams::default();
+    open_streams(command, defaults, &mut streams)?;
+    Ok(streams)
 }
 
 /// What no kernel should be asked for.

@@ -1,27 +1,43 @@
 //! A process that runs: held by its pidfd, which names it and nothing else for as long as it is open.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use crate::zygote::{News, ask_signal, hear};
 use crate::{Error, calls};
 
-/// A process of ours, not yet waited for, or its status.
+/// How long to wait, when the zygote has gone, for who inherited its child to reap it.
+const INHERITANCE: Duration = Duration::from_secs(1);
+
+/// A process that we answer for, or its status.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: u32,
     pidfd: OwnedFd,
+    /// The socket to the zygote whose child it is; without one it is our own child.
+    line: Option<OwnedFd>,
     status: Option<ExitStatus>,
 }
 
 impl Process {
+    /// A child of ours.
     pub(crate) fn new(pid: i32, pidfd: OwnedFd) -> Process {
         Process {
             pid: pid as u32,
             pidfd,
+            line: None,
             status: None,
+        }
+    }
+
+    /// A child of the zygote's.
+    pub(crate) fn remote(pid: i32, pidfd: OwnedFd, line: OwnedFd) -> Process {
+        Process {
+            line: Some(line),
+            ..Process::new(pid, pidfd)
         }
     }
 
@@ -29,30 +45,70 @@ impl Process {
         self.pid
     }
 
+    pub(crate) fn pidfd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    pub(crate) fn is_remote(&self) -> bool {
+        self.line.is_some()
+    }
+
     /// Waits for the end, or looks whether it has come.
     pub(crate) fn wait(&mut self, block: bool) -> Result<Option<ExitStatus>, Error> {
-        if self.status.is_some() {
-            return Ok(self.status);
+        if self.status.is_none() {
+            let raw = match &self.line {
+                None => self.wait_for_child(block)?,
+                Some(line) => self.wait_for_line(line, block)?,
+            };
+            self.status = raw.map(ExitStatus::from_raw);
         }
-        let raw = match calls::wait(self.pidfd.as_fd(), block) {
-            Ok(raw) => raw,
+        Ok(self.status)
+    }
+
+    fn wait_for_child(&self, block: bool) -> Result<Option<i32>, Error> {
+        match calls::wait(self.pidfd(), block) {
             Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
                 let taken = Error::StatusTaken { pid: self.pid };
-                Some(calls::status_after_all(self.pidfd.as_fd()).ok_or(taken)?)
+                calls::status_after_all(self.pidfd()).map(Some).ok_or(taken)
             }
-            Err(source) => return Err(self.failed("waitid", source)),
-        };
-        self.status = raw.map(ExitStatus::from_raw);
-        Ok(self.status)
+            result => result.map_err(|source| self.failed("waitid", source)),
+        }
+    }
+
+    fn wait_for_line(&self, line: &OwnedFd, block: bool) -> Result<Option<i32>, Error> {
+        loop {
+            match hear(line) {
+                Ok(News::Ended { status }) => return Ok(Some(status)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !block => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.poll(line.as_fd(), libc::POLLIN, None)?;
+                }
+                _ => return self.wait_for_orphan(block).map(Some),
+            }
+        }
+    }
+
+    /// The status of a child whose zygote has gone. Only the kernel knows it, since 6.15, and only when it was reaped.
+    fn wait_for_orphan(&self, block: bool) -> Result<i32, Error> {
+        if block {
+            self.poll(self.pidfd(), libc::POLLIN, None)?;
+            // Reaped is told as a hang-up, which needs not be asked for.
+            self.poll(self.pidfd(), 0, Some(Instant::now() + INHERITANCE))?;
+        }
+        calls::status_after_all(self.pidfd()).ok_or(Error::ZygoteGone)
     }
 
     /// Waits for the end until a deadline.
     pub(crate) fn wait_until(&mut self, deadline: Instant) -> Result<Option<ExitStatus>, Error> {
         if self.status.is_none() {
-            let mut poll = [calls::poll_for(self.pidfd.as_fd(), libc::POLLIN)];
-            calls::poll(&mut poll, Some(deadline)).map_err(|source| self.failed("poll", source))?;
+            self.poll(self.as_fd(), libc::POLLIN, Some(deadline))?;
         }
         self.wait(false)
+    }
+
+    fn poll(&self, fd: BorrowedFd<'_>, events: i16, deadline: Option<Instant>) -> Result<bool, Error> {
+        let mut poll = [calls::poll_for(fd, events)];
+        calls::poll(&mut poll, deadline).map_err(|source| self.failed("poll", source))
     }
 
     /// Sends a signal; a process that has ended takes any.
@@ -60,7 +116,13 @@ impl Process {
         if self.status.is_some() {
             return Ok(());
         }
-        match calls::send_signal(self.pidfd.as_fd(), signal) {
+        // The zygote may send signals that we may not: it has the rights of the child.
+        if let Some(line) = &self.line
+            && ask_signal(line, signal).is_ok()
+        {
+            return Ok(());
+        }
+        match calls::send_signal(self.pidfd(), signal) {
             Err(source) if source.raw_os_error() != Some(libc::ESRCH) => {
                 Err(self.failed("pidfd_send_signal", source))
             }
@@ -97,7 +159,8 @@ impl Process {
 }
 
 impl AsFd for Process {
+    /// Readable when the process has ended and [`wait`](Process::wait) can tell it.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.pidfd.as_fd()
+        self.line.as_ref().map_or(self.pidfd.as_fd(), AsFd::as_fd)
     }
 }

@@ -45,9 +45,9 @@ pub(crate) fn end(mut process: Process, lent: Option<Box<Lent>>) {
     adopt(process, lent);
 }
 
-/// Reaps a process when it ends.
+/// Reaps a process when it ends. A zygote reaps its own.
 pub(crate) fn adopt(mut process: Process, lent: Option<Box<Lent>>) {
-    if is_over(process.wait(false)) {
+    if process.is_remote() || is_over(process.wait(false)) {
         return;
     }
     let mut state = state();

@@ -1,0 +1,66 @@
+//! Cases that each need a process of their own: with one thread, or with a state that others must not share.
+//!
+//! This program runs itself once for each case, and once more for each with kernels' older `clone` forced where that could
+//! matter. As with other tests, an argument selects the cases that have it in their names.
+#![allow(clippy::unwrap_used, unsafe_code)]
+
+mod filter;
+mod hygiene;
+mod legacy;
+mod scarcity;
+mod zygote;
+
+use std::process::{Command, ExitCode};
+
+type Case = (&'static str, fn());
+
+/// How long a case may take before it is held to hang.
+const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
+
+fn cases() -> Vec<Case> {
+    [zygote::CASES, legacy::CASES, scarcity::CASES, hygiene::CASES].concat()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, name] = arguments.as_slice()
+        && flag == "--case"
+    {
+        let cases = cases();
+        let (_, case) = cases.iter().find(|(known, _)| known == name).unwrap();
+        case();
+        return ExitCode::SUCCESS;
+    }
+    let wanted: Vec<&String> = arguments.iter().filter(|one| !one.starts_with('-')).collect();
+    let chosen = cases().into_iter().map(|(name, _)| name);
+    let chosen =
+        chosen.filter(|name| wanted.is_empty() || wanted.iter().any(|part| name.contains(part.as_str())));
+    let failed: Vec<&str> = chosen.filter(|name| !passes(name)).collect();
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("failed: {failed:?}");
+    ExitCode::FAILURE
+}
+
+fn passes(name: &str) -> bool {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--case", name])
+        .spawn()
+        .unwrap();
+    let deadline = std::time::Instant::now() + TIMEOUT;
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if std::time::Instant::now() > deadline => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                break None;
+            }
+            None => std::thread::sleep(std::time::Duration::from_millis(2)),
+        }
+    };
+    let passed = status.is_some_and(|status| status.success());
+    println!("case {name} ... {}", if passed { "ok" } else { "FAILED" });
+    passed
+}
