@@ -111,8 +111,7 @@ static long place_streams(const struct noshell_spawn *spawn) {
     return result;
 }
 
-/* Closes everything from descriptor 3 on; one by one before Linux 5.9. */
-static long close_others(void) {
+long noshell_close_from_3(void) {
     struct rlimit limit;
     long result = noshell_call3(SYS_close_range, 3, UINT_MAX, 0);
     if (result != -ENOSYS)
@@ -140,7 +139,7 @@ static long prepare(const struct noshell_spawn *spawn) {
     if (spawn->directory)
         result = noshell_call1(SYS_chdir, spawn->directory);
     if (result >= 0 && spawn->close_others)
-        result = close_others();
+        result = noshell_close_from_3();
     return result;
 }
 

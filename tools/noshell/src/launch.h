@@ -44,4 +44,7 @@ struct noshell_spawn {
  * ENOTSUP. */
 int noshell_spawn(struct noshell_spawn *spawn);
 
+/* Closes everything from descriptor 3 on, one by one before Linux 5.9. For children. */
+long noshell_close_from_3(void);
+
 #endif

@@ -78,7 +78,6 @@ const char *noshell_reason_text(enum noshell_reason reason) {
         [NOSHELL_PATH] = "PATH that the shell reads in its own way",
         [NOSHELL_NOT_FOUND] = "command not found",
         [NOSHELL_SPECIAL_FILE] = "redirection that is no plain file",
-        [NOSHELL_STDERR_PIPE] = "standard error in the pipe",
         [NOSHELL_NOT_EXECUTED] = "not executed directly",
         [NOSHELL_NO_RESOURCES] = "no memory, process or descriptor",
     };

@@ -1,6 +1,7 @@
 /* popen(): see streams.h. */
 #define _GNU_SOURCE
 #include "streams.h"
+#include "attendant.h"
 #include "death.h"
 #include "interrupts.h"
 #include "libc.h"
@@ -23,6 +24,7 @@ struct stream {
     pid_t pid;    /* 0: the C library's popen made it */
     int dash_reports; /* dash would have told of a death by a signal */
     int flags;    /* of fd, while they are changed for a moment */
+    struct noshell_attendant *attendant; /* or NULL */
     struct noshell_stderr place; /* where a shell would report the command's death; the path is ours */
 };
 
@@ -94,13 +96,39 @@ static void enter(struct stream stream, const struct mode *mode) {
     atomic_fetch_add_explicit(&stream_count, 1, memory_order_relaxed);
 }
 
-/* The place of a death's report, kept for as long as the stream is open. */
-static struct noshell_stderr keep_place(const struct noshell_plan *plan, int pipe_end) {
-    struct noshell_stderr place =
-        noshell_stderr_find(plan->command.redirections, plan->command.redirection_count, pipe_end);
-    if (place.path)
-        place.path = strdup(place.path);
-    return place;
+/* Where dash would have told of a death by a signal, when there is no attendant to do so. */
+static void keep_place(struct stream *stream, const struct noshell_stderr *place) {
+    stream->dash_reports = 1;
+    stream->place = *place;
+    if (place->path)
+        stream->place.path = strdup(place->path);
+}
+
+/* Spawns a direct command as dash's, whose death is told in the pipe by an attendant, elsewhere by pclose. */
+static int spawn_for_dash(struct noshell_plan *plan, const char *text, int child_fd, struct stream *stream) {
+    const struct noshell_command *command = &plan->command;
+    struct noshell_stderr place = noshell_stderr_find(command->redirections, command->redirection_count, child_fd);
+    int error;
+    if (place.fd == NOSHELL_STDERR_IN_PIPE && child_fd == STDOUT_FILENO) {
+        error = noshell_attendant_start(&plan->spawn, plan->spawn.streams[child_fd], &stream->attendant, &stream->pid);
+        if (!error)
+            return 0;
+        noshell_plan_shell(plan, text, NOSHELL_NOT_EXECUTED);
+    }
+    error = noshell_plan_spawn(plan, text);
+    stream->pid = plan->spawn.pid;
+    if (!error && plan->reason == NOSHELL_DIRECT)
+        keep_place(stream, &place);
+    return error;
+}
+
+static int spawn_stream(struct noshell_plan *plan, const char *text, int child_fd, struct stream *stream) {
+    int error;
+    if (plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH)
+        return spawn_for_dash(plan, text, child_fd, stream);
+    error = noshell_plan_spawn(plan, text);
+    stream->pid = plan->spawn.pid;
+    return error;
 }
 
 /* Starts the planned command and enters its stream. 0 or -1. */
@@ -113,15 +141,10 @@ static int start(struct noshell_plan *plan, const char *text, const struct mode 
     if (reserve() == 0) {
         plan->spawn.closed_count = list_descriptors(child_fd);
         plan->spawn.closed = descriptors;
-        error = noshell_plan_spawn(plan, text);
+        error = spawn_stream(plan, text, child_fd, &stream);
     }
-    if (!error) {
-        stream.pid = plan->spawn.pid;
-        stream.dash_reports = plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH;
-        if (stream.dash_reports)
-            stream.place = keep_place(plan, child_fd);
+    if (!error)
         enter(stream, mode);
-    }
     noshell_streams_unlock();
     return error ? -1 : 0;
 }
@@ -153,22 +176,12 @@ static FILE *open_planned(struct noshell_plan *plan, const char *text, const str
     return NULL;
 }
 
-/* A shell would write of the command's death into the pipe, after the command has gone: only a shell can. */
-static void leave_reports_to_shell(struct noshell_plan *plan, const char *text, const struct mode *mode) {
-    const struct noshell_command *command = &plan->command;
-    int pipe_end = mode->reading ? STDOUT_FILENO : STDIN_FILENO;
-    if (plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH &&
-        noshell_stderr_find(command->redirections, command->redirection_count, pipe_end).fd == NOSHELL_STDERR_IN_PIPE)
-        noshell_plan_shell(plan, text, NOSHELL_STDERR_PIPE);
-}
-
 static FILE *open_ours(const char *text, const struct mode *mode) {
     struct noshell_plan plan;
     int saved = errno;
     FILE *file;
     if (noshell_plan_make(&plan, text) < 0)
         return NULL;
-    leave_reports_to_shell(&plan, text, mode);
     file = open_planned(&plan, text, mode);
     if (file)
         noshell_count("popen", text, plan.reason);
@@ -276,6 +289,8 @@ enum noshell_closing noshell_stream_close(FILE *file, int *result) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     *result = close_and_wait(&stream);
     free((void *)stream.place.path);
+    if (stream.attendant)
+        noshell_attendant_free(stream.attendant);
     pthread_setcancelstate(cancel_state, &ignored);
     return NOSHELL_CLOSED;
 }
