@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use format::{append, c};
+
 /// A key's beginning ends here.
 const DELIMITER: u8 = b':';
 /// Different beginnings that are told apart.
@@ -65,16 +67,14 @@ impl Detail {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         for (prefix, uses) in prefixes.iter() {
-            out.extend_from_slice(b"PREFIX ");
-            out.extend_from_slice(prefix);
+            c!(out, "PREFIX %s", prefix);
             let Uses {
                 gets,
                 hits,
                 sets,
                 deletes,
             } = uses;
-            let counts = format!(" get {gets} hit {hits} set {sets} del {deletes}\r\n");
-            out.extend_from_slice(counts.as_bytes());
+            append!(out, " get {gets} hit {hits} set {sets} del {deletes}\r\n");
         }
         out.extend_from_slice(b"END\r\n");
     }

@@ -4,8 +4,8 @@
 //! before the client has taken what was sent.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 
+use format::append;
 use io::Stream;
 use kv::{Cursor, Engine, Entry, Expiry};
 use wire::memcached::{binary, text};
@@ -64,10 +64,9 @@ fn metadata(entry: &Entry<'_>, out: &mut Vec<u8>) {
     };
     let fetched = if entry.fetched() { "yes" } else { "no" };
     let size = entry.key().len() as u64 + entry.len();
-    // Writing to a Vec cannot fail.
-    let _ = writeln!(
+    append!(
         out,
-        " exp={ends} la={} cas={} fetch={fetched} cls=1 size={size} flags={}",
+        " exp={ends} la={} cas={} fetch={fetched} cls=1 size={size} flags={}\n",
         entry.last_access(),
         entry.cas(),
         entry.flags()

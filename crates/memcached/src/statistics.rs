@@ -6,6 +6,7 @@
 use std::fmt::{self, Display};
 use std::sync::PoisonError;
 
+use format::c;
 use kv::{Cursor, Engine, Expiry, Statistics};
 
 use crate::config::Dialects;
@@ -388,13 +389,17 @@ pub(crate) fn cachedump(turn: &Turn<'_>, limit: u32, out: &mut Vec<u8>) {
                 return;
             }
             shown += 1;
-            out.extend_from_slice(b"ITEM ");
-            out.extend_from_slice(entry.key());
             let second = match entry.expiry() {
                 Expiry::Never => 0,
                 Expiry::At(second) => second,
             };
-            out.extend_from_slice(format!(" [{} b; {second} s]\r\n", entry.len()).as_bytes());
+            c!(
+                out,
+                "ITEM %s [%llu b; %u s]\r\n",
+                entry.key(),
+                entry.len(),
+                second
+            );
         });
     }
     out.extend_from_slice(b"END\r\n");

@@ -1,18 +1,15 @@
 //! The lines that watchers read, in memcached's words, so that its users' scripts understand them.
 
-use std::fmt::Display;
-use std::io::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use format::append;
 
 /// How a lookup ended.
 pub(crate) fn item_get(out: &mut Vec<u8>, id: u64, key: &[u8], found: Option<u64>, connection: u32) {
     head(out, id, "item_get");
     append_key(out, key);
     let (status, size) = found.map_or(("not_found", 0), |length| ("found", length));
-    text(
-        out,
-        format_args!(" status={status} clsid=1 cfd={connection} size={size}\n"),
-    );
+    append!(out, " status={status} clsid=1 cfd={connection} size={size}\n");
 }
 
 /// How a store ended.
@@ -25,9 +22,9 @@ pub(crate) fn item_store(out: &mut Vec<u8>, id: u64, key: &[u8], store: &Store<'
         seconds,
         length,
     } = store;
-    text(
+    append!(
         out,
-        format_args!(" status={status} cmd={command} ttl={seconds} clsid=1 cfd={connection} size={length}\n"),
+        " status={status} cmd={command} ttl={seconds} clsid=1 cfd={connection} size={length}\n"
     );
 }
 
@@ -43,7 +40,7 @@ pub(crate) struct Store<'a> {
 pub(crate) fn deleted(out: &mut Vec<u8>, id: u64, key: &[u8], command: &str, length: u64) {
     head(out, id, "deleted");
     append_key(out, key);
-    text(out, format_args!(" cmd={command} clsid=1 size={length}\n"));
+    append!(out, " cmd={command} clsid=1 size={length}\n");
 }
 
 /// The store let an item go to make room.
@@ -57,9 +54,9 @@ pub(crate) fn evicted(out: &mut Vec<u8>, id: u64, key: &[u8], item: &Eviction) {
         length,
     } = item;
     let fetched = if *fetched { "yes" } else { "no" };
-    text(
+    append!(
         out,
-        format_args!(" fetch={fetched} ttl={seconds} la={idle} clsid=1 size={length}\n"),
+        " fetch={fetched} ttl={seconds} la={idle} clsid=1 size={length}\n"
     );
 }
 
@@ -89,14 +86,11 @@ pub(crate) fn connection(out: &mut Vec<u8>, id: u64, peer: &Peer, reason: Option
         port,
         transport,
     } = peer;
-    text(
-        out,
-        format_args!(" rip={address} rport={port} transport={transport}"),
-    );
+    append!(out, " rip={address} rport={port} transport={transport}");
     if let Some(reason) = reason {
-        text(out, format_args!(" reason={reason}"));
+        append!(out, " reason={reason}");
     }
-    text(out, format_args!(" cfd={connection}\n"));
+    append!(out, " cfd={connection}\n");
 }
 
 /// What [`connection`] tells of the other end.
@@ -108,14 +102,8 @@ pub(crate) struct Peer {
 
 fn head(out: &mut Vec<u8>, id: u64, kind: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    text(
-        out,
-        format_args!(
-            "ts={}.{} gid={id} type={kind}",
-            now.as_secs(),
-            now.subsec_micros()
-        ),
-    );
+    let (seconds, micros) = (now.as_secs(), now.subsec_micros());
+    append!(out, "ts={seconds}.{micros} gid={id} type={kind}");
 }
 
 fn append_key(out: &mut Vec<u8>, key: &[u8]) {
@@ -129,14 +117,9 @@ pub(crate) fn uri_encode(out: &mut Vec<u8>, key: &[u8]) {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             out.push(byte);
         } else {
-            text(out, format_args!("%{byte:02X}"));
+            append!(out, "%{byte:02X}");
         }
     }
-}
-
-fn text(out: &mut Vec<u8>, text: impl Display) {
-    // Writing to a Vec cannot fail.
-    let _ = write!(out, "{text}");
 }
 
 #[cfg(test)]

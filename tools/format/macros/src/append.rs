@@ -28,18 +28,21 @@ pub(crate) fn append(input: &Input) -> TokenStream {
         Some((span, parsed)) => specialized(input, span, &parsed),
         None => left_to_core(input),
     };
-    closure(&input.bindings(), &body)
+    closure(&input.krate, &input.bindings(), &body)
 }
 
 /// The closure that takes the values by their names.
-pub(crate) fn closure(names: &[Binding], body: &TokenStream) -> TokenStream {
+///
+/// Everything in it is reached by the name `__format`: a path that began with `$crate` would belong to another macro than
+/// the values in it, and the compiler then shows an error at the whole call.
+pub(crate) fn closure(krate: &TokenStream, names: &[Binding], body: &TokenStream) -> TokenStream {
     let pattern: TokenStream = names
         .iter()
         .flat_map(|name| fill("NAME,", &[("NAME", &name.name)]))
         .collect();
     fill(
-        "|__out, (PATTERN)| { BODY }",
-        &[("PATTERN", &pattern), ("BODY", body)],
+        "|__out, (PATTERN)| { #[allow(unused_imports)] use CRATE::__private as __format; BODY }",
+        &[("CRATE", krate), ("PATTERN", &pattern), ("BODY", body)],
     )
 }
 
@@ -75,8 +78,8 @@ fn left_to_core(input: &Input) -> TokenStream {
         arguments.extend(fill(template, &[("NAME", &name), ("VALUE", &value.value)]));
     }
     fill(
-        "__out.arguments(CRATE::__private::format_args!(ARGUMENTS));",
-        &[("CRATE", &input.krate), ("ARGUMENTS", &arguments)],
+        "__out.arguments(__format::format_args!(ARGUMENTS));",
+        &[("ARGUMENTS", &arguments)],
     )
 }
 
@@ -92,11 +95,7 @@ fn specialized(input: &Input, span: Span, parsed: &Parsed) -> TokenStream {
         ));
         names.push(name);
     }
-    let site = Site {
-        krate: &input.krate,
-        names: &names,
-        span,
-    };
+    let site = Site { names: &names, span };
     body.extend(parsed.pieces.iter().map(|piece| site.piece(piece)));
     body
 }
@@ -115,7 +114,6 @@ fn variable(name: &str, span: Span) -> TokenStream {
 
 /// One call, for the writing of its pieces.
 struct Site<'a> {
-    krate: &'a TokenStream,
     names: &'a [Binding],
     /// Where the format string stands.
     span: Span,
@@ -162,15 +160,14 @@ impl Site<'_> {
                     ..
                 },
             ) if layout.precision.is_some() && !layout.zero => "precise(__out, PRECISION, CORE)",
-            _ => "laid_out(__out, CRATE::__private::Layout { FIELDS }, CORE)",
+            _ => "laid_out(__out, __format::Layout { FIELDS }, CORE)",
         };
         let fields = self.fields(layout);
         let precision = self.count(layout.precision);
         let kind = Ident::new(kind, Span::call_site());
         fill(
-            &format!("(&CRATE::__private::Probe::<CRATE::__private::KIND, _>::new(NAME)).{method};"),
+            &format!("(&__format::Probe::<__format::KIND, _>::new(NAME)).{method};"),
             &[
-                ("CRATE", self.krate),
                 ("KIND", &TokenTree::Ident(kind).into()),
                 ("NAME", &name.name),
                 ("CORE", &core),
@@ -205,9 +202,8 @@ impl Site<'_> {
         let mut literal = Literal::string(&format);
         literal.set_span(Span::mixed_site().located_at(self.span));
         fill(
-            "CRATE::__private::format_args!(FORMAT, ARGUMENTS)",
+            "__format::format_args!(FORMAT, ARGUMENTS)",
             &[
-                ("CRATE", self.krate),
                 ("FORMAT", &TokenTree::Literal(literal).into()),
                 ("ARGUMENTS", &arguments),
             ],
@@ -223,7 +219,7 @@ impl Site<'_> {
         };
         fill(
             &format!(
-                "fill: {:?}, align: CRATE::__private::Align::{align}, plus: {}, alternate: {}, zero: {},
+                "fill: {:?}, align: __format::Align::{align}, plus: {}, alternate: {}, zero: {},
                  width: WIDTH, precision: PRECISION",
                 layout.fill.unwrap_or(' '),
                 layout.sign == Some('+'),
@@ -231,7 +227,6 @@ impl Site<'_> {
                 layout.zero,
             ),
             &[
-                ("CRATE", self.krate),
                 ("WIDTH", &self.count(layout.width.or(Some(Count::Is(0))))),
                 ("PRECISION", &self.optional(layout.precision)),
             ],
@@ -240,11 +235,8 @@ impl Site<'_> {
 
     fn optional(&self, count: Option<Count>) -> TokenStream {
         match count {
-            None => fill("CRATE::__private::None", &[("CRATE", self.krate)]),
-            Some(_) => fill(
-                "CRATE::__private::Some(COUNT)",
-                &[("CRATE", self.krate), ("COUNT", &self.count(count))],
-            ),
+            None => fill("__format::None", &[]),
+            Some(_) => fill("__format::Some(COUNT)", &[("COUNT", &self.count(count))]),
         }
     }
 
@@ -252,10 +244,9 @@ impl Site<'_> {
         match count {
             None => TokenStream::new(),
             Some(Count::Is(number)) => TokenTree::Literal(Literal::u16_suffixed(number)).into(),
-            Some(Count::Argument(index)) => fill(
-                "CRATE::__private::count(NAME)",
-                &[("CRATE", self.krate), ("NAME", &self.names[index].name)],
-            ),
+            Some(Count::Argument(index)) => {
+                fill("__format::count(NAME)", &[("NAME", &self.names[index].name)])
+            }
         }
     }
 }

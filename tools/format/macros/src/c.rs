@@ -13,7 +13,7 @@ pub(crate) fn c(input: &Input) -> TokenStream {
     let body = body(input, &names).unwrap_or_else(|(message, span)| {
         let mut message = TokenTree::Literal(Literal::string(&message));
         message.set_span(span);
-        let error = fill("CRATE::__private::compile_error!", &[("CRATE", &input.krate)]);
+        let error = fill("__format::compile_error!", &[]);
         let mut group = proc_macro::Group::new(proc_macro::Delimiter::Brace, message.into());
         group.set_span(span);
         error
@@ -25,7 +25,7 @@ pub(crate) fn c(input: &Input) -> TokenStream {
             .chain([TokenTree::Group(group)])
             .collect()
     });
-    closure(&names, &body)
+    closure(&input.krate, &names, &body)
 }
 
 fn body(input: &Input, names: &[Binding]) -> Result<TokenStream, (String, Span)> {
@@ -57,7 +57,7 @@ fn body(input: &Input, names: &[Binding]) -> Result<TokenStream, (String, Span)>
                 "__out.text(TEXT);",
                 &[("TEXT", &TokenTree::Literal(Literal::string(text)).into())],
             ),
-            Piece::Directive(directive) => call(&input.krate, directive, &mut next).ok_or_else(|| {
+            Piece::Directive(directive) => call(directive, &mut next).ok_or_else(|| {
                 let place = directive.place.clone();
                 let message = "there is no argument for this conversion".to_owned();
                 wrong(Wrong { message, place })
@@ -91,17 +91,13 @@ fn pointed(text: &str, wrong: &Wrong) -> String {
 }
 
 /// The call for one conversion; `None` if the arguments are used up.
-fn call<'a>(
-    krate: &TokenStream,
-    directive: &Directive,
-    next: &mut impl Iterator<Item = &'a Binding>,
-) -> Option<TokenStream> {
+fn call<'a>(directive: &Directive, next: &mut impl Iterator<Item = &'a Binding>) -> Option<TokenStream> {
     let mut layout = fill(
         &format!(
-            "CRATE::__private::printf::Layout::new({}, {}, {}, {}, {})",
+            "__format::printf::Layout::new({}, {}, {}, {}, {})",
             directive.minus, directive.plus, directive.space, directive.alternate, directive.zero
         ),
-        &[("CRATE", krate)],
+        &[],
     );
     for (method, count) in [("width", directive.width), ("precision", directive.precision)] {
         layout.extend(match count {
@@ -123,20 +119,23 @@ fn call<'a>(
         "t" => "PtrDiff",
         _ => "Int",
     };
-    let function = match directive.conversion {
-        'd' | 'i' => format!("signed::<CRATE::__private::printf::{length}, _, _>"),
-        'u' => format!("unsigned::<CRATE::__private::printf::{length}, _, _>"),
-        'o' => format!("octal::<CRATE::__private::printf::{length}, _, _>"),
-        'x' => format!("hexadecimal::<CRATE::__private::printf::{length}, _, _, false>"),
-        'X' => format!("hexadecimal::<CRATE::__private::printf::{length}, _, _, true>"),
-        'c' => "character".to_owned(),
-        's' => "string".to_owned(),
-        'p' => "pointer".to_owned(),
-        letter => format!("float::<_, _, {letter:?}>"),
+    let length = format!("__format::printf::{length}");
+    // What says more than the function's name comes behind the value: types that were written in angle brackets would
+    // draw the compiler's errors to themselves.
+    let (function, more) = match directive.conversion {
+        'd' | 'i' => ("signed", length),
+        'u' => ("unsigned", length),
+        'o' => ("octal", length),
+        'x' => ("hexadecimal", format!("{length}, false")),
+        'X' => ("hexadecimal", format!("{length}, true")),
+        'c' => ("character", String::new()),
+        's' => ("string", String::new()),
+        'p' => ("pointer", String::new()),
+        letter => ("float", format!("{letter:?}")),
     };
     let value = next.next()?;
     Some(fill(
-        &format!("CRATE::__private::printf::{function}(__out, VALUE, LAYOUT);"),
-        &[("CRATE", krate), ("VALUE", &value.reference), ("LAYOUT", &layout)],
+        &format!("__format::printf::{function}(__out, VALUE, LAYOUT, {more});"),
+        &[("VALUE", &value.reference), ("LAYOUT", &layout)],
     ))
 }

@@ -90,7 +90,7 @@ pub(crate) struct Binding {
 impl Binding {
     /// The reference of this number, for a value that stands from one token to another.
     pub(crate) fn new(index: usize, (first, last): (Span, Span)) -> Self {
-        let at = |span| Span::mixed_site().located_at(span);
+        let at = |span| Span::call_site().located_at(span);
         let name: TokenTree = Ident::new(&format!("__argument_{index}"), at(last)).into();
         let punct = |character, spacing| {
             let mut punct = Punct::new(character, spacing);

@@ -48,10 +48,10 @@ impl<T: Double> Double for &T {
 
 /// `%f` and its relatives.
 #[inline(always)]
-pub fn float<T: Double, E, const LETTER: char>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn float<T: Double, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, letter: char) {
     let value = value.value();
     let decimals = layout.precision.unwrap_or(6);
-    if matches!(LETTER, 'f' | 'F')
+    if matches!(letter, 'f' | 'F')
         && decimals <= usize::from(DECIMALS_MAX)
         && let Some(rounded) = round(value, decimals as u16)
     {
@@ -78,7 +78,7 @@ pub fn float<T: Double, E, const LETTER: char>(out: &mut Cursor<'_, E>, value: &
             );
         });
     }
-    out.apart(|out| any(out, value, &layout, LETTER));
+    out.apart(|out| any(out, value, &layout, letter));
 }
 
 /// Every conversion of every number.

@@ -11,7 +11,7 @@ macro_rules! lengths {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug)]
-        pub enum $name {}
+        pub struct $name;
     )*};
 }
 
@@ -126,7 +126,7 @@ impl<L, T: Unsigned<L> + ?Sized> Unsigned<L> for &T {
 
 /// `%d`
 #[inline(always)]
-pub fn signed<L, T: Signed<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn signed<L, T: Signed<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, _: L) {
     let value = value.value();
     let (negative, magnitude) = (value < 0, value.unsigned_abs());
     if layout.is_plain() {
@@ -145,7 +145,7 @@ pub fn signed<L, T: Signed<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: La
 
 /// `%u`
 #[inline(always)]
-pub fn unsigned<L, T: Unsigned<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn unsigned<L, T: Unsigned<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, _: L) {
     let value = value.bits();
     if (Layout {
         plus: false,
@@ -172,10 +172,12 @@ fn plain<T, E>(out: &mut Cursor<'_, E>, number: u64) {
 
 /// `%x` and `%X`
 #[inline(always)]
-pub fn hexadecimal<L, T: Unsigned<L>, E, const UPPER: bool>(
+pub fn hexadecimal<L, T: Unsigned<L>, E>(
     out: &mut Cursor<'_, E>,
     value: &T,
     layout: Layout,
+    _: L,
+    upper: bool,
 ) {
     let value = value.bits();
     let layout = Layout {
@@ -184,7 +186,7 @@ pub fn hexadecimal<L, T: Unsigned<L>, E, const UPPER: bool>(
         ..layout
     };
     if layout.is_plain() {
-        return based::hexadecimal(out, value, UPPER);
+        return based::hexadecimal(out, value, upper);
     }
     if let Layout {
         minus: false,
@@ -196,9 +198,9 @@ pub fn hexadecimal<L, T: Unsigned<L>, E, const UPPER: bool>(
     } = layout
         && let Ok(value) = u32::try_from(value)
     {
-        return based::zero_filled_hexadecimal(out, value, layout.width, UPPER);
+        return based::zero_filled_hexadecimal(out, value, layout.width, upper);
     }
-    let prefix: &[u8] = match (layout.alternate && value != 0, UPPER) {
+    let prefix: &[u8] = match (layout.alternate && value != 0, upper) {
         (true, false) => b"0x",
         (true, true) => b"0X",
         _ => b"",
@@ -208,13 +210,13 @@ pub fn hexadecimal<L, T: Unsigned<L>, E, const UPPER: bool>(
         &layout,
         (b"", prefix),
         value,
-        Digits::hexadecimal(value, UPPER).as_bytes(),
+        Digits::hexadecimal(value, upper).as_bytes(),
     );
 }
 
 /// `%o`
 #[inline(always)]
-pub fn octal<L, T: Unsigned<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn octal<L, T: Unsigned<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, _: L) {
     let value = value.bits();
     let digits = Digits::octal(value);
     let digits = digits.as_bytes();

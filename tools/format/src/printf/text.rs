@@ -78,6 +78,7 @@ strings! {
     Bytes {
         [u8], |bytes| bytes;
         Vec<u8>, |bytes| bytes;
+        Box<[u8]>, |bytes| bytes;
         CStr, |text| text.to_bytes();
         CString, |text| text.to_bytes();
     }
