@@ -3,7 +3,7 @@
 //! ```text
 //!   src/log.c:40: snprintf "%08x-%zx": specialized
 //!   src/log.c:52: printf: left: the format is not a string literal
-//!   src/log.c: 1 of 2 calls specialized
+//!   src/log.c: specialized 1 of 2 calls
 //! ```
 //!
 //! The headers know, and note it in a section of the object file if asked to. The user's own object must not be another
@@ -102,7 +102,7 @@ fn lines(source: &OsStr, told: &Told) -> String {
             let specialized = notes.iter().filter(|note| note.is_specialized()).count();
             writeln!(
                 text,
-                "{source}: {specialized} of {} calls specialized",
+                "{source}: specialized {specialized} of {} calls",
                 notes.len()
             )
         }

@@ -33,7 +33,7 @@ src/calls.c:5: snprintf "%d.%d\n": specialized
 src/calls.c:7: snprintf: left: the format is not a string literal
 src/calls.c:8: sprintf "%s \"%x\"": specialized
 src/calls.c:9: snprintf "%a": left: the format has a conversion that stays with libc
-src/calls.c: 3 of 5 calls specialized
+src/calls.c: specialized 3 of 5 calls
 "#;
         assert_eq!(report, expected, "{compiler}");
         assert!(sandbox.path("calls.d").exists());
@@ -92,7 +92,7 @@ fn reports_of_a_parallel_build_do_not_mix() {
                 format!("{source}:{}: sprintf \"%d\": specialized", index + 4)
             );
         }
-        assert_eq!(group[20], format!("{source}: 20 of 20 calls specialized"));
+        assert_eq!(group[20], format!("{source}: specialized 20 of 20 calls"));
     }
 }
 
@@ -108,7 +108,7 @@ fn whole_files_that_are_left_are_told_with_the_reason() {
             "gcc -O2 -ffreestanding -c calls.c",
             "calls.c: left: -ffreestanding\n",
         ),
-        ("gcc -O2 -c empty.c", "empty.c: 0 of 0 calls specialized\n"),
+        ("gcc -O2 -c empty.c", "empty.c: specialized 0 of 0 calls\n"),
         ("gcc -O2 -c broken.c", "broken.c: did not compile\n"),
         ("gcc --version", ""),
         ("gcc -O2 -E calls.c", ""),
@@ -136,9 +136,9 @@ fn several_sources_and_a_link_are_reported_source_by_source() {
     );
     let output = run(&mut sandbox.driver("gcc -O2 calls.c main.c -o program --qrintf-report -lm -Wl,-E"));
     let report = text(&output);
-    assert!(report.contains("calls.c: 3 of 5 calls specialized\n"), "{report}");
+    assert!(report.contains("calls.c: specialized 3 of 5 calls\n"), "{report}");
     assert!(
-        report.ends_with("main.c:2: sprintf \"%d\": specialized\nmain.c: 1 of 1 calls specialized\n"),
+        report.ends_with("main.c:2: sprintf \"%d\": specialized\nmain.c: specialized 1 of 1 calls\n"),
         "{report}"
     );
     run(&mut sandbox.command(sandbox.path("program"), ""));
