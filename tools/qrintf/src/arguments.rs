@@ -190,13 +190,16 @@ fn definition<'a>(word: &'a [u8], argument: Option<&'a OsStr>) -> Option<&'a [u8
     }
 }
 
-/// Whether this option alone leaves nothing to compile: it wants the preprocessor only, or an answer.
+/// Whether this option alone leaves nothing to compile here: it wants the preprocessor only, an answer, or (`-cc1`) a part
+/// of clang that has other options.
 fn asks(word: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"-###",
         b"-E",
         b"-M",
         b"-MM",
+        b"-cc1",
+        b"-cc1as",
         b"--dependencies",
         b"--help",
         b"--preprocess",

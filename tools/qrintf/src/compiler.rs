@@ -112,6 +112,8 @@ fn named(name: &str) -> Named {
         "gcc" | "g++" => Named::As(Family::Gcc, major),
         "clang" | "clang++" => Named::As(Family::Clang, major),
         "cc" | "c++" | "c89" | "c99" | "c11" | "c17" => Named::Any,
+        // `a.cc` is a source.
+        other if other.contains('.') => Named::Nothing,
         other if other.ends_with("cc") || matches!(other, "icx" | "icpx" | "nvc" | "clang-cl" | "zig") => {
             Named::Other
         }
@@ -193,6 +195,8 @@ mod tests {
             ("gcc-ar", Named::Nothing),
             ("clang-format-14", Named::Nothing),
             ("a.out", Named::Nothing),
+            ("a.cc", Named::Nothing),
+            ("my-file.cc", Named::Nothing),
             ("main", Named::Nothing),
         ] {
             assert_eq!(named(name), expected, "{name}");

@@ -131,6 +131,7 @@ fn the_compiler_is_the_first_word_or_a_variables_or_cc() {
     for (configured, line, expected) in [
         ("", "-O2 -c a.c", "cc"),
         ("", "a.c -O2", "cc"),
+        ("", "main.cc a.c -DQRINTF_CXX -O2", "cc"),
         ("gcc-13", "-O2 -c a.c", "gcc-13"),
         ("gcc-13", "clang -O2 -c a.c", "clang"),
         ("", "gnu-cc -O2 -c a.c", "gnu-cc"),
