@@ -1,11 +1,11 @@
 //! Decimal digits, as words.
 //!
 //! Numbers below 1000 come from a table of four bytes each: three digits and how many of them count. Above, eight digits
-//! at a time are made in one 64-bit word: 8 digits are split into 4 + 4, 2 + 2 + 2 + 2 and 1 × 8 by three
-//! multiplications that work on all parts at once, so there is no branch on the number of digits to be mispredicted.
-//! The constants are reciprocals, exact for the parts' ranges; `tests/exhaustive.rs` checks all 2³² inputs.
+//! at a time are made in one 64-bit word: 8 digits are split into 4 + 4, 2 + 2 + 2 + 2 and 1 × 8 by three divisions that
+//! work on all parts at once, so there is no branch on the number of digits to be mispredicted.
 //!
-//! The C runtime of `tools/qrintf` answers the same question; its `docs/guide/digits.md` has the proofs.
+//! The C runtime, `tools/qrintf/include/qrintf_runtime_integer.h`, has the same steps and constants, and
+//! `docs/guide/digits.md` proves them for both. `tests/exhaustive.rs` looks at all 2³² numbers.
 
 /// Three digits, zeros in front, and in the highest byte how many of them the number has.
 static BELOW_1000: [u32; 1000] = table();
@@ -52,12 +52,10 @@ pub(crate) fn below_1000(number: usize, least: usize) -> (u64, usize) {
 #[inline(always)]
 fn spread(number: u32) -> u64 {
     debug_assert!(number < 100_000_000);
-    let number = u64::from(number);
-    // 3518437209 / 2⁴⁵ is 1/10000 for all 32-bit numbers.
-    let high = (number * 3_518_437_209) >> 45;
-    let fours = high | ((number - high * 10_000) << 32);
-    // 5243 / 2¹⁹ is 1/100 below 10000; both halves at once.
-    let hundreds = ((fours * 5_243) >> 19) & 0x0000_007f_0000_007f;
+    let high = number / 10_000;
+    let fours = u64::from(high) | (u64::from(number - high * 10_000) << 32);
+    // 10486 / 2²⁰ is 1/100 below 10000; both halves at once.
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
     let twos = hundreds | ((fours - hundreds * 100) << 16);
     // 103 / 2¹⁰ is 1/10 below 100; all quarters at once.
     let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;

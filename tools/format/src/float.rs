@@ -6,7 +6,8 @@
 //! fraction is first brought to *s* = 64, and one multiplication yields digits and remainder in a word each. Whatever is
 //! larger or longer, or no number, is left to `core`.
 //!
-//! The C runtime of `tools/qrintf` does the same.
+//! The C runtime, `tools/qrintf/include/qrintf_runtime_float.h`, does the same for numbers from 1 on and goes further below
+//! and above; `docs/guide/digits.md` has the proof. `tests/exhaustive.rs` compares both writers' formats with `core`.
 
 use crate::cursor::Cursor;
 use crate::digits;

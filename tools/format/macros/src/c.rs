@@ -119,23 +119,23 @@ fn call<'a>(directive: &Directive, next: &mut impl Iterator<Item = &'a Binding>)
         "t" => "PtrDiff",
         _ => "Int",
     };
-    let length = format!("__format::printf::{length}");
-    // What says more than the function's name comes behind the value: types that were written in angle brackets would
-    // draw the compiler's errors to themselves.
+    let length = format!("__format::printf::{length}, ");
+    // What says more than the function's name comes as a value, the first: types that were written in angle brackets would
+    // draw the compiler's errors to themselves, and it would believe a value more than what comes after it.
     let (function, more) = match directive.conversion {
         'd' | 'i' => ("signed", length),
         'u' => ("unsigned", length),
         'o' => ("octal", length),
-        'x' => ("hexadecimal", format!("{length}, false")),
-        'X' => ("hexadecimal", format!("{length}, true")),
+        'x' => ("hexadecimal", format!("{length}false, ")),
+        'X' => ("hexadecimal", format!("{length}true, ")),
         'c' => ("character", String::new()),
         's' => ("string", String::new()),
         'p' => ("pointer", String::new()),
-        letter => ("float", format!("{letter:?}")),
+        letter => ("float", format!("{letter:?}, ")),
     };
     let value = next.next()?;
     Some(fill(
-        &format!("__format::printf::{function}(__out, VALUE, LAYOUT, {more});"),
+        &format!("__format::printf::{function}({more}__out, VALUE, LAYOUT);"),
         &[("VALUE", &value.reference), ("LAYOUT", &layout)],
     ))
 }

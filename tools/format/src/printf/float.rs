@@ -48,7 +48,7 @@ impl<T: Double> Double for &T {
 
 /// `%f` and its relatives.
 #[inline(always)]
-pub fn float<T: Double, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, letter: char) {
+pub fn float<T: Double, E>(letter: char, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
     let value = value.value();
     let decimals = layout.precision.unwrap_or(6);
     if matches!(letter, 'f' | 'F')

@@ -126,7 +126,7 @@ impl<L, T: Unsigned<L> + ?Sized> Unsigned<L> for &T {
 
 /// `%d`
 #[inline(always)]
-pub fn signed<L, T: Signed<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, _: L) {
+pub fn signed<L, T: Signed<L>, E>(_: L, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
     let value = value.value();
     let (negative, magnitude) = (value < 0, value.unsigned_abs());
     if layout.is_plain() {
@@ -145,7 +145,7 @@ pub fn signed<L, T: Signed<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: La
 
 /// `%u`
 #[inline(always)]
-pub fn unsigned<L, T: Unsigned<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, _: L) {
+pub fn unsigned<L, T: Unsigned<L>, E>(_: L, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
     let value = value.bits();
     if (Layout {
         plus: false,
@@ -173,11 +173,11 @@ fn plain<T, E>(out: &mut Cursor<'_, E>, number: u64) {
 /// `%x` and `%X`
 #[inline(always)]
 pub fn hexadecimal<L, T: Unsigned<L>, E>(
+    _: L,
+    upper: bool,
     out: &mut Cursor<'_, E>,
     value: &T,
     layout: Layout,
-    _: L,
-    upper: bool,
 ) {
     let value = value.bits();
     let layout = Layout {
@@ -216,7 +216,7 @@ pub fn hexadecimal<L, T: Unsigned<L>, E>(
 
 /// `%o`
 #[inline(always)]
-pub fn octal<L, T: Unsigned<L>, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout, _: L) {
+pub fn octal<L, T: Unsigned<L>, E>(_: L, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
     let value = value.bits();
     let digits = Digits::octal(value);
     let digits = digits.as_bytes();

@@ -1,0 +1,150 @@
+//! Every number of 32 bits, and many millions of doubles: `make check-digits` runs all, `cargo test` a part.
+//!
+//! The digits of numbers are compared with an odometer, which only counts up and shares no arithmetic with what it checks.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use format::append;
+use std::io::Write as _;
+use support::Random;
+
+/// A number as digits of a base, which only counts up.
+struct Odometer {
+    digits: Vec<u8>,
+    alphabet: &'static [u8],
+}
+
+impl Odometer {
+    fn at(number: u64, alphabet: &'static [u8]) -> Self {
+        let base = alphabet.len() as u64;
+        let mut digits = vec![(number % base) as u8];
+        let mut rest = number / base;
+        while rest > 0 {
+            digits.push((rest % base) as u8);
+            rest /= base;
+        }
+        Self { digits, alphabet }
+    }
+
+    fn advance(&mut self) {
+        for digit in &mut self.digits {
+            *digit += 1;
+            if usize::from(*digit) < self.alphabet.len() {
+                return;
+            }
+            *digit = 0;
+        }
+        self.digits.push(1);
+    }
+
+    /// Compares with a text, in which zeros may stand in front up to a width.
+    fn check(&self, text: &[u8], width: usize) {
+        let expected = self.digits.iter().map(|digit| self.alphabet[usize::from(*digit)]);
+        let expected = expected
+            .chain(std::iter::repeat(b'0'))
+            .take(self.digits.len().max(width));
+        assert!(
+            expected.eq(text.iter().rev().copied()),
+            "{}",
+            String::from_utf8_lossy(text)
+        );
+    }
+}
+
+fn check_decimal(range: std::ops::Range<u64>) {
+    let mut odometer = Odometer::at(range.start, b"0123456789");
+    let mut out = Vec::with_capacity(64);
+    for number in range {
+        let number = number as u32;
+        out.clear();
+        append!(out, "{number}");
+        odometer.check(&out, 0);
+        out.clear();
+        append!(out, "{number:010}");
+        odometer.check(&out, 10);
+        odometer.advance();
+    }
+}
+
+fn check_hexadecimal(range: std::ops::Range<u64>) {
+    let mut odometer = Odometer::at(range.start, b"0123456789abcdef");
+    let mut out = Vec::with_capacity(64);
+    for number in range {
+        let number = number as u32;
+        out.clear();
+        append!(out, "{number:x}");
+        odometer.check(&out, 0);
+        out.clear();
+        append!(out, "{number:08x}");
+        odometer.check(&out, 8);
+        odometer.advance();
+    }
+}
+
+/// Runs a check over all numbers of 32 bits, on all processors.
+fn in_slices(check: fn(std::ops::Range<u64>)) {
+    let slices = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    std::thread::scope(|scope| {
+        for slice in 0..slices {
+            let at = |slice| (slice << 32) / slices;
+            scope.spawn(move || check(at(slice)..at(slice + 1)));
+        }
+    });
+}
+
+fn check_doubles(count: usize, seed: u64) {
+    let mut random = Random(seed);
+    let (mut ours, mut theirs) = (Vec::with_capacity(1024), Vec::with_capacity(1024));
+    for _ in 0..count {
+        let value = random.double();
+        let decimals = random.word() as usize % 20;
+        ours.clear();
+        theirs.clear();
+        append!(
+            ours,
+            "{value:.3} {value:.decimals$} {value:.0} {value:.6} {value}"
+        );
+        write!(
+            theirs,
+            "{value:.3} {value:.decimals$} {value:.0} {value:.6} {value}"
+        )
+        .unwrap();
+        assert_eq!(ours, theirs, "{value:e} with {decimals} decimals");
+    }
+}
+
+#[test]
+fn some_numbers() {
+    for start in [0, 9_990, 99_990_000, 999_990_000, 4_294_960_000] {
+        check_decimal(start..start + 7_000);
+        check_hexadecimal(start..start + 7_000);
+    }
+}
+
+#[test]
+fn some_doubles() {
+    check_doubles(50_000, 21);
+}
+
+#[test]
+#[ignore = "takes minutes: make check-digits"]
+fn every_number_in_decimal() {
+    in_slices(check_decimal);
+}
+
+#[test]
+#[ignore = "takes minutes: make check-digits"]
+fn every_number_in_hexadecimal() {
+    in_slices(check_hexadecimal);
+}
+
+#[test]
+#[ignore = "takes minutes: make check-digits"]
+fn a_hundred_million_doubles() {
+    std::thread::scope(|scope| {
+        for seed in 1..=4 {
+            scope.spawn(move || check_doubles(25_000_000, seed));
+        }
+    });
+}
