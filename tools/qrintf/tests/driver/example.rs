@@ -14,7 +14,7 @@ fn the_example_prints_the_same_with_fewer_instructions_of_libc() {
     let [plain, specialized] =
         ["plain", "specialized"].map(|name| text(&run(Command::new(sandbox.path(name)).arg("1000"))));
     assert_eq!(plain, specialized);
-    assert!(plain.starts_with("1000 addresses, the last one 10."), "{plain}");
+    assert!(plain.starts_with("1000 addresses, the last one "), "{plain}");
     let report = text(&run(
         &mut sandbox.driver(&format!("gcc -O2 --qrintf-report -c {EXAMPLE} -o example.o"))
     ));
