@@ -7,6 +7,7 @@ mod child;
 mod clone;
 mod command;
 mod descriptors;
+mod dumpable;
 mod environment;
 mod error;
 mod newborn;

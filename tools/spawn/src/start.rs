@@ -12,7 +12,7 @@ use crate::process::Process;
 use crate::stack::Stack;
 use crate::stdio::Streams;
 use crate::step::Step;
-use crate::{Child, Command, Error, calls, reaper};
+use crate::{Child, Command, Error, calls, dumpable, reaper};
 
 impl Command {
     /// Starts the process and waits until it runs the program, some 50 µs on an idle machine; the calling thread is
@@ -27,11 +27,11 @@ impl Command {
     pub(crate) fn spawn_with(&self, defaults: Defaults) -> Result<Child, Error> {
         let mut plan = Plan::new(self, defaults, false)?;
         let stack = self.stack()?;
-        let dumpable = plan.changes_credentials.then(calls::dumpable);
+        let dumpable = plan.changes_credentials.then(dumpable::Guard::new);
         // SAFETY: the child has left our memory when this returns, and until then plan and stack are here. Nobody changes
         // the environment meanwhile, see `environment`.
         let made = unsafe { clone::make(&mut plan.block, &stack, self.cgroup_fd(), Wait::UntilExec) };
-        restore_dumpable(dumpable);
+        drop(dumpable);
         stack.give_back();
         let process = self.process(made)?;
         match plan.failure() {
@@ -54,7 +54,7 @@ impl Command {
         let mut lent = Box::new(Lent {
             streams: std::mem::take(&mut plan.streams),
             stack: Some(self.stack()?),
-            dumpable: plan.changes_credentials.then(calls::dumpable),
+            dumpable: plan.changes_credentials.then(dumpable::Guard::new),
             plan,
         });
         let Lent { plan, stack, .. } = &mut *lent;
@@ -77,17 +77,20 @@ impl Command {
         })
     }
 
-    /// A pipe whose writing end the child has until it runs the program or ends, under a number that no descriptor of the
-    /// child's takes before.
+    /// A pipe whose writing end the child has until it runs the program or ends, under a number that is no other descriptor's
+    /// of the child.
     fn tie(&self, streams: &Streams) -> Result<(PipeReader, OwnedFd), Error> {
         let failed = |source| self.failed(Step::Stream, String::new(), source);
         let (known, tie) = io::pipe().map_err(failed)?;
-        let tie = OwnedFd::from(tie);
-        let highest = streams.places.iter().map(|place| place.target).max().unwrap_or(0);
-        if tie.as_raw_fd() > highest {
-            return Ok((known, tie));
+        let mut tie = OwnedFd::from(tie);
+        let is_target = |fd: &OwnedFd| {
+            let number = fd.as_raw_fd();
+            streams.places.iter().any(|place| place.target == number)
+        };
+        while is_target(&tie) {
+            let next = tie.as_raw_fd() + 1;
+            tie = calls::copy_from(tie.as_fd(), next).map_err(failed)?;
         }
-        let tie = calls::copy_from(tie.as_fd(), highest.saturating_add(1)).map_err(failed)?;
         Ok((known, tie))
     }
 
@@ -101,7 +104,7 @@ impl Command {
 
     fn process(&self, made: Result<Made, (Step, i32)>) -> Result<Process, Error> {
         match made {
-            Ok(made) => Ok(Process::new(made.pid, made.pidfd)),
+            Ok(made) => Ok(Process::new(made.pid, aside(made.pidfd))),
             Err((step, errno)) => {
                 let source = io::Error::from_raw_os_error(errno);
                 Err(self.failed(step, String::new(), source))
@@ -110,13 +113,12 @@ impl Command {
     }
 }
 
-/// The kernel notes a change of credentials in the memory of who changed them, which is ours too: without this, we could
-/// neither dump core nor be traced from then on.
-fn restore_dumpable(before: Option<i32>) {
-    // The value 2 cannot be set again, and forbids both as 0 does.
-    if let Some(value @ 0..=1) = before {
-        calls::set_dumpable(value);
+/// Keeps a pidfd from being taken for a standard stream that this process has closed, if there is another number.
+fn aside(pidfd: OwnedFd) -> OwnedFd {
+    if pidfd.as_raw_fd() > 2 {
+        return pidfd;
     }
+    pidfd.try_clone().unwrap_or(pidfd)
 }
 
 /// Reaps a child that has reported a failure, and so has nothing left to do but end.
@@ -131,7 +133,7 @@ pub(crate) struct Lent {
     plan: Plan,
     stack: Option<Stack>,
     streams: Streams,
-    dumpable: Option<i32>,
+    dumpable: Option<dumpable::Guard>,
 }
 
 // SAFETY: the pointers in a plan lead to what it owns; it was made to share nothing with the thread that made it.
@@ -174,7 +176,7 @@ impl Starting {
         let mut lent = self.lent.take()?;
         let process = self.process.take()?;
         lent.return_stack();
-        restore_dumpable(lent.dumpable);
+        drop(lent.dumpable.take());
         match lent.plan.failure() {
             None => Some(Ok(Child::new(process, std::mem::take(&mut lent.streams)))),
             Some(error) => {

@@ -4,6 +4,8 @@
 //! matter. As with other tests, an argument selects the cases that have it in their names.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
+#[path = "../checks/mod.rs"]
+mod checks;
 mod filter;
 mod hygiene;
 mod legacy;
