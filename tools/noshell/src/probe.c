@@ -10,9 +10,9 @@
 #include "scratch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define ANSWER_MAX 2048
@@ -22,8 +22,9 @@
 
 /*
  * What is asked, line by line: which escapes echo reads; whether [[ is a word of the language; what a variable holds that
- * was not given or that the shell sets itself; which names it hands on; whether it knows a builtin of bash; and, of a child
- * that a signal ended, whether it tells of it. That child learns its number from /proc.
+ * was not given or that the shell sets itself; which names it hands on; whether it knows a builtin of bash; and, of a last
+ * command that a signal ended, whether it waited and tells of it. That command is a subshell, which may write no byte to a
+ * file and then writes one to standard input.
  */
 static const char script[] = "echo '\\0101-\\c'\n"
                              "echo\n"
@@ -31,7 +32,7 @@ static const char script[] = "echo '\\0101-\\c'\n"
                              "echo \"${BASH_VERSION%%.*}${KSH_VERSION+ksh}${ZSH_VERSION+zsh}|$PATH|$IFS|$0|$#\"\n"
                              "export -p\n"
                              "type echo let\n"
-                             "(read p r </proc/self/stat; kill -9 $p)";
+                             "(ulimit -c 0; ulimit -f 0; echo >&0)";
 
 static char *const words[] = {"sh", "-c", (char *)script, NULL};
 static char *const variables[] = {"IFS=x", "OPTIND=7", "PPID=1", "PWD=/proc", "no.name=1", "B=2", "A=1", "A=3", NULL};
@@ -47,7 +48,7 @@ static const char dash[] = "A-\n"
                            "export PWD='/'\n"
                            "echo is a shell builtin\n"
                            "let: not found\n"
-                           "Killed\n";
+                           "File size limit exceeded\n";
 
 /* The PATH that bash was built with differs from system to system, and does not matter. */
 static const char bash[] = "\\0101-\\c\n"
@@ -72,14 +73,14 @@ struct probe {
     int asked; /* the answer is whole */
 };
 
-static void set_up(struct probe *probe, int null, int end) {
+static void set_up(struct probe *probe, int file, int end) {
     struct noshell_spawn *spawn = &probe->spawn;
     spawn->path = NOSHELL_PATH_OF_SHELL;
     spawn->argv = words;
     spawn->envp = variables;
     spawn->mask = 0;
     spawn->defaults = NOSHELL_ALL_SIGNALS;
-    spawn->streams[0] = null;
+    spawn->streams[0] = file;
     spawn->streams[1] = end;
     spawn->streams[2] = end;
     spawn->directory = "/";
@@ -106,10 +107,10 @@ static int listen_to(struct probe *probe, int end) {
 static int ask(void *argument) {
     struct probe *probe = argument;
     int ends[2];
-    long null = noshell_call4(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
-    if (null < 0 || noshell_call2(SYS_pipe2, ends, O_CLOEXEC) < 0)
+    long file = noshell_call2(SYS_memfd_create, "", MFD_CLOEXEC);
+    if (file < 0 || noshell_call2(SYS_pipe2, ends, O_CLOEXEC) < 0)
         return 0;
-    set_up(probe, (int)null, ends[1]);
+    set_up(probe, (int)file, ends[1]);
     if (noshell_spawn(&probe->spawn) != 0)
         return 0;
     noshell_call1(SYS_close, ends[1]);

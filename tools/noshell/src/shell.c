@@ -1,8 +1,8 @@
 /*
  * Which shell /bin/sh is: asked once, and again when /bin/sh has become another file (an upgrade, a chroot).
  *
- * The question costs about as much as one command run by a shell, so it is asked when the first command comes that could
- * be run without one, and has paid from the second.
+ * The question costs somewhat more than one command run by a shell. It is asked when the first command comes that could be
+ * run without one, and has paid from the second.
  */
 #define _GNU_SOURCE
 #include "shell.h"
