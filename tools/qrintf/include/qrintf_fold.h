@@ -29,14 +29,22 @@
 #define QRINTF_STAR (-2)
 #define QRINTF_NUMBER_MAX 999
 
-/* What an argument has to be. */
+/* What an argument has to be: the first of them integers, the last ones what libc may have to write after all. */
 #define QRINTF_KIND_UNKNOWN 0
 #define QRINTF_KIND_STAR 1
-#define QRINTF_KIND_INTEGER 2
-#define QRINTF_KIND_CHARACTER 3
-#define QRINTF_KIND_STRING 4
-#define QRINTF_KIND_POINTER 5
-#define QRINTF_KIND_DOUBLE 6
+#define QRINTF_KIND_SIGNED 2
+#define QRINTF_KIND_UNSIGNED 3
+#define QRINTF_KIND_CHARACTER 4
+#define QRINTF_KIND_STRING 5
+#define QRINTF_KIND_POINTER 6
+#define QRINTF_KIND_DOUBLE 7
+
+/* The kinds that letters ask for, from '@' on. */
+#define QRINTF_KINDS                          \
+    "\0\0\0\0\0\7\7\7\0\0\0\0\0\0\0\0" /* EFG */     \
+    "\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" /* X */       \
+    "\0\0\0\4\2\7\7\7\0\2\0\0\0\0\0\3" /* cdefgi o */ \
+    "\6\0\0\5\0\3\0\0\3\0\0\0\0\0\0\0" /* p s u x */
 
 /* Whether the format is a literal: of those that are constant, the one that is an array. */
 #define QRINTF_IS_LITERAL(f) (__builtin_constant_p(f) && __builtin_types_compatible_p(__typeof__(f), char[]))
@@ -49,6 +57,7 @@
 #define QRINTF_BYTE(i) qrintf_format[i]
 /* A constant from characters of the literal. */
 #define QRINTF_CONSTANT(name, expression) enum { name = (expression) };
+#define QRINTF_KIND_OF(letter) QRINTF_KINDS[letter]
 /* The position of the next '%' or of the end. */
 #define QRINTF_NEXT(i) (qrintf_length - (int)__builtin_strlen(__builtin_strchr(qrintf_format + (i), '%') ?: ""))
 /* How many characters from i on are in the set, at most 5. */
@@ -66,6 +75,8 @@
 #define QRINTF_TEXT(f) static const char qrintf_text[] = QRINTF_LITERAL(f);
 #define QRINTF_BYTE(i) qrintf_text[i]
 #define QRINTF_CONSTANT(name, expression) static const int name = (expression);
+#define QRINTF_KIND_OF(letter) qrintf_kinds[letter]
+static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
 #define QRINTF_NEXT(i) ((i) + (int)__builtin_strcspn(qrintf_format + (i), "%"))
 #define QRINTF_SPAN(i, set) ((int)__builtin_strspn(qrintf_format + (i), set))
 #define QRINTF_HAS(i, n, text) ((int)__builtin_strcspn(qrintf_format + (i), text) < (n))
@@ -105,74 +116,72 @@
     qrintf_q##k = qrintf_ye##k ? QRINTF_NEXT(qrintf_y##k + 2 * qrintf_ye##k) : qrintf_y##k
 
 /* Flags, width, precision and length: where each begins, and how long it is. */
-#define QRINTF_FIELDS(j, k)                                                                                 \
-    qrintf_fi##k = qrintf_q##k + (!qrintf_s##j && QRINTF_IS(qrintf_q##k, "%", 1)),                          \
-    qrintf_fn##k = qrintf_s##j ? 0 : QRINTF_SPAN(qrintf_fi##k, "-+ #0"),                                    \
+#define QRINTF_FIELDS(j, k)                                                                                    \
+    qrintf_fi##k = qrintf_q##k + (!qrintf_s##j && qrintf_q##k < qrintf_length),                                \
+    qrintf_fn##k = qrintf_s##j ? 0 : QRINTF_SPAN(qrintf_fi##k, "-+ #0"),                                       \
+    qrintf_f##k = qrintf_s##j ? qrintf_f##j : QRINTF_FLAGS(qrintf_fi##k, qrintf_fn##k),                        \
     qrintf_wi##k = qrintf_fi##k + qrintf_fn##k,                                                                \
-    qrintf_ws##k = !qrintf_s##j && QRINTF_IS(qrintf_wi##k, "*", 1),                                         \
-    qrintf_wn##k = qrintf_s##j || qrintf_ws##k ? 0 : QRINTF_SPAN(qrintf_wi##k, "0123456789"),               \
+    qrintf_ws##k = !qrintf_s##j && QRINTF_IS(qrintf_wi##k, "*", 1),                                            \
+    qrintf_wn##k = qrintf_s##j || qrintf_ws##k ? 0 : QRINTF_SPAN(qrintf_wi##k, "0123456789"),                  \
     qrintf_di##k = qrintf_wi##k + qrintf_ws##k + qrintf_wn##k,                                                 \
-    qrintf_dn##k = !qrintf_ws##k && qrintf_s##j != 2 && QRINTF_IS(qrintf_di##k, ".", 1),                    \
+    qrintf_dn##k = !qrintf_ws##k && qrintf_s##j != 2 && QRINTF_IS(qrintf_di##k, ".", 1),                       \
     qrintf_ri##k = qrintf_di##k + qrintf_dn##k, qrintf_rs##k = qrintf_dn##k && QRINTF_IS(qrintf_ri##k, "*", 1), \
-    qrintf_rn##k = qrintf_dn##k && !qrintf_rs##k ? QRINTF_SPAN(qrintf_ri##k, "0123456789") : 0,             \
+    qrintf_rn##k = qrintf_dn##k && !qrintf_rs##k ? QRINTF_SPAN(qrintf_ri##k, "0123456789") : 0,                \
     qrintf_li##k = qrintf_ri##k + qrintf_rs##k + qrintf_rn##k,                                                 \
-    qrintf_s##k = qrintf_ws##k ? 1 : qrintf_rs##k ? 2 : 0,                                                     \
-    qrintf_lh##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "h"),                                        \
-    qrintf_ll##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "l"),                                        \
-    qrintf_lz##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "jzt"),                                      \
-    qrintf_ci##k = qrintf_li##k + qrintf_lh##k + qrintf_ll##k + qrintf_lz##k,                                  \
-    qrintf_f##k = qrintf_s##j ? qrintf_f##j : QRINTF_FLAGS(qrintf_fi##k, qrintf_fn##k)
+    qrintf_s##k = qrintf_ws##k + 2 * qrintf_rs##k,                                                             \
+    qrintf_lh##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "h"),                                           \
+    qrintf_ll##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "l"),                                           \
+    qrintf_lz##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "jzt"),                                         \
+    qrintf_ln##k = qrintf_lh##k + qrintf_ll##k + qrintf_lz##k, qrintf_ci##k = qrintf_li##k + qrintf_ln##k
 
 /* Width, precision and letter, which are read from characters; one constant, as each costs gcc a variable. */
-#define QRINTF_PACKED(k)                                                    \
-    (QRINTF_NUMBER(qrintf_wi##k, qrintf_wn##k)                              \
-     | QRINTF_NUMBER(qrintf_ri##k, qrintf_rn##k) << 10                      \
-     | (QRINTF_BYTE(qrintf_ci##k) & 0x7f) << 20)
-
-#define QRINTF_KIND(letter, lh, ll, lz)                                                                         \
-    ((letter) == 's'   ? ((lh) + (ll) + (lz) ? QRINTF_KIND_UNKNOWN : QRINTF_KIND_STRING)                        \
-     : (letter) == 'c' ? ((lh) + (ll) + (lz) ? QRINTF_KIND_UNKNOWN : QRINTF_KIND_CHARACTER)                     \
-     : (letter) == 'p' ? ((lh) + (ll) + (lz) ? QRINTF_KIND_UNKNOWN : QRINTF_KIND_POINTER)                       \
-     : (letter) >= 'e' && (letter) <= 'g' || (letter) >= 'E' && (letter) <= 'G'                                 \
-         ? ((lh) + (lz) || (ll) > 1 ? QRINTF_KIND_UNKNOWN : QRINTF_KIND_DOUBLE)                                 \
-     : (lh) > 2 || (ll) > 2 || (lz) > 1 ? QRINTF_KIND_UNKNOWN                                                   \
-     : (letter) == 'd' || (letter) == 'i' || (letter) == 'u' || (letter) == 'o' || (letter) == 'x' || (letter) == 'X' \
-         ? QRINTF_KIND_INTEGER                                                                                  \
-         : QRINTF_KIND_UNKNOWN)
+#define QRINTF_PACKED(k)                                               \
+    (QRINTF_NUMBER(qrintf_wi##k, qrintf_wn##k)                         \
+     | QRINTF_NUMBER(qrintf_ri##k, qrintf_rn##k) << 10                 \
+     | (QRINTF_BYTE(qrintf_ci##k) & 0x7f) << 20                        \
+     | (QRINTF_BYTE(qrintf_ci##k) > '@' ? QRINTF_KIND_OF(QRINTF_BYTE(qrintf_ci##k) - '@') : 0) << 27)
 
 /* One argument's share of the format: from step j's state to step k's. */
 #define QRINTF_STEP(x, j, k)                                                                                   \
-    enum { QRINTF_GAP(j, k), QRINTF_FIELDS(j, k) };                                                      \
-    QRINTF_CONSTANT(qrintf_packed##k, QRINTF_PACKED(k))                                                     \
+    enum { QRINTF_GAP(j, k), QRINTF_FIELDS(j, k) };                                                            \
+    QRINTF_CONSTANT(qrintf_packed##k, QRINTF_PACKED(k))                                                        \
     enum {                                                                                                     \
         qrintf_wv##k = qrintf_packed##k & 0x3ff, qrintf_rv##k = qrintf_packed##k >> 10 & 0x3ff,                \
         qrintf_w##k = qrintf_s##j ? qrintf_w##j : qrintf_ws##k ? QRINTF_STAR : qrintf_wv##k,                   \
-        qrintf_r##k = qrintf_s##j == 2 ? qrintf_r##j : qrintf_rs##k ? QRINTF_STAR : qrintf_dn##k ? qrintf_rv##k : QRINTF_NONE, \
-        qrintf_c##k = qrintf_s##k ? 0 : qrintf_packed##k >> 20,                                                \
+        qrintf_r##k = qrintf_s##j == 2 ? qrintf_r##j                                                           \
+                      : qrintf_rs##k   ? QRINTF_STAR                                                           \
+                      : qrintf_dn##k   ? qrintf_rv##k                                                          \
+                                       : QRINTF_NONE,                                                          \
+        qrintf_c##k = qrintf_s##k ? 0 : qrintf_packed##k >> 20 & 0x7f,                                         \
         qrintf_p##k = qrintf_s##k ? qrintf_li##k : qrintf_ci##k + (qrintf_c##k != 0),                          \
-        qrintf_k##k = qrintf_s##k ? QRINTF_KIND_STAR                                                           \
-                                  : QRINTF_KIND(qrintf_c##k, qrintf_lh##k, qrintf_ll##k, qrintf_lz##k),        \
+        qrintf_kind##k = qrintf_packed##k >> 27,                                                               \
+        qrintf_lm##k = qrintf_kind##k <= QRINTF_KIND_UNSIGNED ? 2 - (qrintf_lz##k != 0)                        \
+                                                              : qrintf_kind##k == QRINTF_KIND_DOUBLE && qrintf_ll##k, \
+        qrintf_k##k = qrintf_s##k                    ? QRINTF_KIND_STAR                                        \
+                      : qrintf_ln##k <= qrintf_lm##k ? qrintf_kind##k                                          \
+                                                     : QRINTF_KIND_UNKNOWN,                                    \
         qrintf_z##k = (int)(qrintf_lh##k   ? 3u - qrintf_lh##k                                                 \
                             : qrintf_ll##k ? (qrintf_ll##k == 1 ? sizeof(long) : 8u)                           \
-                            : qrintf_lz##k ? (QRINTF_IS(qrintf_li##k, "j", 1) ? 8u : sizeof(void *))        \
+                            : qrintf_lz##k ? (QRINTF_IS(qrintf_li##k, "j", 1) ? 8u : sizeof(void *))           \
                                            : 4u),                                                              \
-        qrintf_e##k = qrintf_e##j                             ? qrintf_e##j                                    \
-                      : qrintf_fi##k >= qrintf_length         ? QRINTF_NOT_THAT_MANY                           \
-                      : qrintf_k##k == QRINTF_KIND_UNKNOWN    ? QRINTF_NOT_KNOWN                               \
-                      : qrintf_wv##k > QRINTF_NUMBER_MAX || qrintf_rv##k > QRINTF_NUMBER_MAX ? QRINTF_TOO_LONG : QRINTF_SPECIALIZED \
+        qrintf_e##k = qrintf_e##j                                                           ? qrintf_e##j      \
+                      : qrintf_fi##k >= qrintf_length                                       ? QRINTF_NOT_THAT_MANY \
+                      : qrintf_k##k == QRINTF_KIND_UNKNOWN                                  ? QRINTF_NOT_KNOWN \
+                      : qrintf_wv##k > QRINTF_NUMBER_MAX || qrintf_rv##k > QRINTF_NUMBER_MAX ? QRINTF_TOO_LONG \
+                                                                                            : QRINTF_SPECIALIZED \
     };
 
 /* The text behind the last directive, under the number T. */
-#define QRINTF_TAIL(j)                                                                      \
+#define QRINTF_TAIL(j)                                                                         \
     enum {                                                                                     \
-        QRINTF_GAP(j, T),                                                                   \
+        QRINTF_GAP(j, T),                                                                      \
         qrintf_eT = qrintf_e##j                                            ? qrintf_e##j       \
-                    : QRINTF_IS(qrintf_qT, "%%", 2)                      ? QRINTF_NOT_KNOWN  \
+                    : QRINTF_IS(qrintf_qT, "%%", 2)                         ? QRINTF_NOT_KNOWN  \
                     : qrintf_s##j || qrintf_qT != qrintf_length             ? QRINTF_NOT_THAT_MANY \
                                                                             : QRINTF_SPECIALIZED \
     };
 
 /* All of it, for a call with n arguments. */
-#define QRINTF_PARSE(n, f) QRINTF_BEGIN(f) QRINTF_PAIRS_##n(QRINTF_STEP, ) QRINTF_TAIL(n)
+#define QRINTF_PARSE(n, f) QRINTF_BEGIN(f) QRINTF_PAIRS_##n(QRINTF_STEP, 0) QRINTF_TAIL(n)
 
 #endif

@@ -72,11 +72,11 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 /* What the format and the arguments' types have to say: qrintf_outcome, qrintf_fixed, qrintf_varies. */
 #define QRINTF_JUDGE(n, f)                                                                                    \
     enum {                                                                                                    \
-        qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_ADD_FIXED, ),                                     \
-        qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, ),                                                   \
+        qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                                     \
+        qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                                                   \
         qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,                                   \
         qrintf_outcome = qrintf_eT                               ? (int)qrintf_eT                             \
-                         : !(1 QRINTF_EACH_##n(QRINTF_CHECK, )) ? QRINTF_NOT_THAT_TYPE                        \
+                         : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE                        \
                                                                  : QRINTF_SPECIALIZED                         \
     };
 
@@ -86,24 +86,27 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 #define QRINTF_TAKE(k, argument) const qrintf_t##k##_t qrintf_t##k = (argument);
 
 /*
- * One call with n arguments behind the format: `fast`, or `plain` if there is a reason for it. `left` is a reason of the
- * function's own.
+ * One call with n arguments behind the format stands between QRINTF_OPEN and QRINTF_CLOSE: the two ways it can go, with a
+ * comma between them. `left` is a reason of the function's own not to touch it. (The ways are no argument of a macro, as
+ * the preprocessor scans those twice.)
  */
-#define QRINTF_CALL(n, function, f, left, fast, plain, ...)                                                   \
+#define QRINTF_OPEN(n, function, f, left, ...)                                                                \
     __extension__({                                                                                           \
         QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                                              \
         QRINTF_PARSE(n, f)                                                                                    \
         enum {                                                                                                \
-            qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_ADD_FIXED, ),                                 \
-            qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, ),                                               \
+            qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                                 \
+            qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                                               \
             qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,                               \
             qrintf_outcome = qrintf_eT                              ? (int)qrintf_eT                          \
-                             : !(1 QRINTF_EACH_##n(QRINTF_CHECK, )) ? QRINTF_NOT_THAT_TYPE                    \
+                             : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE                    \
                              : (left)                               ? QRINTF_NOT_NEEDED                       \
                                                                     : QRINTF_SPECIALIZED                      \
         };                                                                                                    \
         QRINTF_NOTE(function, qrintf_outcome, QRINTF_LITERAL(f))                                              \
-        __builtin_choose_expr(qrintf_outcome == QRINTF_SPECIALIZED, fast, plain);                             \
+        __builtin_choose_expr(qrintf_outcome == QRINTF_SPECIALIZED,
+#define QRINTF_CLOSE \
+    );               \
     })
 
 /* Takes the arguments, and finds the room that they may need. */
@@ -113,11 +116,11 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     qrintf_size_t qrintf_room = qrintf_fixed;               \
     char *qrintf_p;                                         \
     int qrintf_result;                                      \
-    QRINTF_EACH_##n(QRINTF_MEASURE, )
+    QRINTF_EACH_##n(QRINTF_MEASURE, 0)
 
 /* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
 #define QRINTF_WRITE(n)                        \
-    QRINTF_PAIRS_##n(QRINTF_PUT, )               \
+    QRINTF_PAIRS_##n(QRINTF_PUT, 0)               \
     QRINTF_PIECES(n, T)                        \
     (void)qrintf_width, (void)qrintf_precision;
 
@@ -130,7 +133,8 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     else                                                                                                      \
         goto qrintf_slow;
 
-#define QRINTF_FAST_SNPRINTF(n, d, size, f, ...)                                                              \
+#define QRINTF_SNPRINTF_N(n, d, size, f, ...)                                                                 \
+    QRINTF_OPEN(n, "snprintf", f, 0, __VA_ARGS__)                                                             \
     ({                                                                                                        \
         __label__ qrintf_slow;                                                                                \
         const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                 \
@@ -153,9 +157,12 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
             qrintf_result = QRINTF_SLOW_SNPRINTF(qrintf_to, qrintf_size, qrintf_object, f, QRINTF_VALUES_##n); \
         }                                                                                                     \
         qrintf_result;                                                                                        \
-    })
+    }),                                                                                                       \
+        QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__) \
+    QRINTF_CLOSE
 
-#define QRINTF_FAST_SPRINTF(n, d, f, ...)                                                                     \
+#define QRINTF_SPRINTF_N(n, d, f, ...)                                                                        \
+    QRINTF_OPEN(n, "sprintf", f, QRINTF_COPIES, __VA_ARGS__)                                                  \
     ({                                                                                                        \
         __label__ qrintf_slow;                                                                                \
         const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                 \
@@ -177,14 +184,9 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
             qrintf_result = QRINTF_SLOW_SPRINTF(qrintf_to, qrintf_object, f, QRINTF_VALUES_##n);              \
         }                                                                                                     \
         qrintf_result;                                                                                        \
-    })
-
-#define QRINTF_SNPRINTF_N(n, d, size, f, ...)                                                                    \
-    QRINTF_CALL(n, "snprintf", f, 0, QRINTF_FAST_SNPRINTF(n, d, size, f, __VA_ARGS__),                         \
-                QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__), __VA_ARGS__)
-#define QRINTF_SPRINTF_N(n, d, f, ...)                                                                           \
-    QRINTF_CALL(n, "sprintf", f, QRINTF_COPIES, QRINTF_FAST_SPRINTF(n, d, f, __VA_ARGS__),                  \
-                QRINTF_PLAIN_SPRINTF(d, f, __VA_ARGS__), __VA_ARGS__)
+    }),                                                                                                       \
+        QRINTF_PLAIN_SPRINTF(d, f, __VA_ARGS__) \
+    QRINTF_CLOSE
 
 /* A call that is left for the number of its arguments. */
 #ifdef QRINTF_REPORT
