@@ -23,7 +23,7 @@ HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || 
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv fuzz doc install uninstall clean help fuzz-long test-long
+.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv fuzz doc install uninstall clean help fuzz-long test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -47,9 +47,18 @@ fuzz-long: ## hold a million random printf calls built by qrintf-cc against the 
 	tests/install
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof a_million_calls -- --ignored --nocapture
 
-test-long: ## build Redis, memcached and nginx by qrintf-cc and run their tests: what takes too long for `make test`
+test-long: ## build Redis, memcached and nginx by qrintf-cc and run their tests, start 100,000 processes: what takes too long for `make test`
 	tests/install-long
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof programs:: -- --include-ignored --nocapture --test-threads 1
+	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
+
+test-aarch64: ## run what of spawn an emulator can: its stubs and the child's code on aarch64
+	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \
+	    apt-get -q -y install --no-install-recommends qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross >/dev/null
+	rustup target add aarch64-unknown-linux-gnu
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+	    $(CARGO) test --locked -p hikyaku-spawn --target aarch64-unknown-linux-gnu --lib -- --skip reaper
 
 lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
 	$(CARGO) fmt --all --check
@@ -112,4 +121,4 @@ clean: ## remove what was built
 	$(CARGO) clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

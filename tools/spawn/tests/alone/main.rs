@@ -1,7 +1,7 @@
 //! Cases that each need a process of their own: with one thread, or with a state that others must not share.
 //!
-//! This program runs itself once for each case, and once more for each with kernels' older `clone` forced where that could
-//! matter. As with other tests, an argument selects the cases that have it in their names.
+//! This program runs itself once for each case. As with other tests, an argument selects the cases that have it in their
+//! names. `SPAWN_COUNT` says how many processes the case that counts them starts.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 #[path = "../checks/mod.rs"]
@@ -16,8 +16,11 @@ use std::process::{Command, ExitCode};
 
 type Case = (&'static str, fn());
 
-/// How long a case may take before it is held to hang.
-const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
+/// How long a case may take before it is held to hang; a long run has more time.
+fn timeout() -> std::time::Duration {
+    let is_long = std::env::var_os("SPAWN_COUNT").is_some();
+    std::time::Duration::from_secs(if is_long { 1800 } else { 120 })
+}
 
 fn cases() -> Vec<Case> {
     [zygote::CASES, legacy::CASES, scarcity::CASES, hygiene::CASES].concat()
@@ -50,7 +53,7 @@ fn passes(name: &str) -> bool {
         .args(["--case", name])
         .spawn()
         .unwrap();
-    let deadline = std::time::Instant::now() + TIMEOUT;
+    let deadline = std::time::Instant::now() + timeout();
     let status = loop {
         match child.try_wait().unwrap() {
             Some(status) => break Some(status),
