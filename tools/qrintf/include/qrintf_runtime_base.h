@@ -214,10 +214,6 @@ char *qrintf_repeat(char *p, char byte, int count)
     QRINTF_SHARE(qrintf_repeat)
     if (count <= 0)
         return p;
-    if (count > 64) {
-        __builtin_memset(p, byte, (qrintf_size_t)count);
-        return p + count;
-    }
     for (; count > 8; count -= 8, p += 8)
         qrintf_store64(p, bytes);
     return qrintf_store_to_8(p, bytes, (unsigned int)count);

@@ -109,22 +109,14 @@ QRINTF_INLINE char *qrintf_block(char *p, qrintf_u64_t digits, unsigned int coun
 QRINTF_RUNTIME(qrintf_places)
 char *qrintf_places(char *p, qrintf_u64_t v, unsigned int count, int strip)
 {
-    qrintf_u64_t high;
     QRINTF_SHARE(qrintf_places)
-    if (count > 16) {
-        high = v / QRINTF_TEN16;
-        v -= high * QRINTF_TEN16;
-        p = qrintf_block(p, qrintf_digits_8((qrintf_u32_t)high) >> (24 - count) * 8, count - 16, strip && v == 0);
-        if (strip && v == 0)
-            return p;
-        count = 16;
-    }
     if (count > 8) {
-        high = v / QRINTF_TEN8;
-        v -= high * QRINTF_TEN8;
-        p = qrintf_block(p, qrintf_digits_8((qrintf_u32_t)high) >> (16 - count) * 8, count - 8, strip && v == 0);
-        if (strip && v == 0)
+        qrintf_u64_t high = v / QRINTF_TEN8;
+        int ends = strip && v == high * QRINTF_TEN8;
+        p = qrintf_places(p, high, count - 8, ends);
+        if (ends)
             return p;
+        v -= high * QRINTF_TEN8;
         count = 8;
     }
     return qrintf_block(p, qrintf_digits_8((qrintf_u32_t)v) >> (8 - count) * 8, count, strip);
@@ -162,7 +154,7 @@ char *qrintf_scientific(char *p, qrintf_u64_t digits, int count, int exponent, u
         *end++ = (char)('0' + exponent / 100);
         exponent %= 100;
     }
-    return qrintf_u32_02(end, (qrintf_u32_t)exponent);
+    return qrintf_two_digits(end, (qrintf_u32_t)exponent);
 }
 
 /* The parts of a number below 2^64 around its point, rounded to `count` decimals. Returns 0 if libc has to say. */
@@ -215,60 +207,60 @@ QRINTF_INLINE int qrintf_digit_count(qrintf_u64_t v)
     return guess + (v >= qrintf_tens[guess]) + (v == 0);
 }
 
-/*
- * %g. With '#', what rounds up to a power of ten is left to libc: glibc (2.36 for one) then writes a digit less than C
- * asks for, "1.e+02" for %#.2g of 99.8.
- */
-QRINTF_INLINE char *qrintf_general(char *p, qrintf_parts_t v, unsigned int spec, int precision)
+/* How many digits the integer part of a number has, for %g; many if that is none of 63 bits. */
+QRINTF_INLINE int qrintf_integer_digits(qrintf_parts_t v)
 {
-    qrintf_u64_t integer = 0, digits;
-    int top = v.e + 63, exponent, strip = !(spec & QRINTF_HASH);
+    int top = v.e + 63;
     if (v.m == 0)
-        return qrintf_pointed(p, 0, 0, precision - 1, !strip, strip);
-    if (top >= 0 && top < 63) {
-        int length = qrintf_digit_count(v.m >> (63 - top));
-        if (length <= precision && qrintf_split(v, precision - length, &integer, &digits)) {
-            int carried = integer == qrintf_tens[length];
-            if (carried && !strip)
-                return (char *)0;
-            length += carried;
-            if (length <= precision)
-                return qrintf_pointed(p, integer, digits, precision - length, !strip, strip);
-        }
-    }
-    if (!qrintf_significant(v, precision, &digits, &exponent) || (!strip && digits == qrintf_tens[precision - 1]))
-        return (char *)0;
-    if (exponent < -4 || exponent >= precision)
-        return qrintf_scientific(p, digits, precision, exponent, spec, strip);
-    if (exponent == 0)
-        return qrintf_pointed(p, 1, 0, 0, 0, 1);
-    qrintf_store16(p, '0' | '.' << 8);
-    return qrintf_places(qrintf_repeat(p + 2, '0', -1 - exponent), digits, (unsigned int)precision, strip);
+        return 1;
+    return top >= 0 && top < 63 ? qrintf_digit_count(v.m >> (63 - top)) : QRINTF_DECIMALS_MAX;
 }
 
-/* A finite number without sign and width; the precision is given. */
+/*
+ * A finite number without sign and width; the precision is given.
+ *
+ * With '#', what %g rounds up to a power of ten is left to libc: glibc (2.36 for one) then writes a digit less than C asks
+ * for, "1.e+02" for %#.2g of 99.8.
+ */
 QRINTF_RUNTIME(qrintf_double_body)
 char *qrintf_double_body(char *p, qrintf_u64_t bits, unsigned int spec, int precision)
 {
     qrintf_parts_t v = qrintf_parts(bits);
-    qrintf_u64_t integer = 0, digits = 0;
-    int exponent = 0;
+    qrintf_u64_t integer, digits = 0;
+    unsigned int letter = QRINTF_LETTER(spec) | 0x20;
+    int hash = (spec & QRINTF_HASH) != 0, general = letter == 'g', strip = general && !hash;
+    int decimals, length = 0, exponent = 0;
     QRINTF_SHARE(qrintf_double_body)
-    switch (QRINTF_LETTER(spec) | 0x20) {
-    case 'f':
-        if (precision > QRINTF_DECIMALS_MAX || !qrintf_split(v, precision, &integer, &digits))
+
+    precision += letter == 'e' || (general && precision == 0);
+    if (precision > (letter == 'f' ? QRINTF_DECIMALS_MAX : QRINTF_SIGNIFICANT_MAX))
+        return (char *)0;
+    if (general)
+        length = qrintf_integer_digits(v);
+    decimals = precision - length;
+    if (letter != 'e' && decimals >= 0) {
+        if (!qrintf_split(v, decimals, &integer, &digits))
             return (char *)0;
-        return qrintf_pointed(p, integer, digits, precision, (spec & QRINTF_HASH) != 0, 0);
-    case 'e':
-        if (precision >= QRINTF_SIGNIFICANT_MAX
-            || (v.m != 0 && !qrintf_significant(v, precision + 1, &digits, &exponent)))
-            return (char *)0;
-        return qrintf_scientific(p, digits, precision + 1, exponent, spec, 0);
-    default:
-        if (precision == 0)
-            precision = 1;
-        return precision > QRINTF_SIGNIFICANT_MAX ? (char *)0 : qrintf_general(p, v, spec, precision);
+        if (general && integer == qrintf_tens[length]) {
+            if (hash)
+                return (char *)0;
+            decimals--; /* the carry took one more digit */
+        }
+        if (decimals >= 0)
+            return qrintf_pointed(p, integer, digits, decimals, hash, strip);
     }
+    if (v.m != 0 && !qrintf_significant(v, precision, &digits, &exponent))
+        return (char *)0;
+    if (general && hash && digits == qrintf_tens[precision - 1])
+        return (char *)0;
+    if (!general || exponent < -4 || exponent >= precision)
+        return qrintf_scientific(p, digits, precision, exponent, spec, strip);
+    if (exponent == 0) {
+        *p = '1';
+        return p + 1;
+    }
+    qrintf_store16(p, '0' | '.' << 8);
+    return qrintf_places(qrintf_repeat(p + 2, '0', -1 - exponent), digits, (unsigned int)precision, strip);
 }
 
 /* Moves `length` bytes of text behind padding up to `width`: spaces before the sign, or zeros behind it. */

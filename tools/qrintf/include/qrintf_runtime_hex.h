@@ -61,11 +61,9 @@ QRINTF_RUNTIME(qrintf_hex64)
 char *qrintf_hex64(char *p, qrintf_u64_t v, int upper)
 {
     QRINTF_SHARE(qrintf_hex64)
-    if (v >> 32 != 0) {
-        p = qrintf_hex_short(p, (qrintf_u32_t)(v >> 32), upper);
-        return qrintf_hex32_08(p, (qrintf_u32_t)v, upper);
-    }
-    return qrintf_hex_short(p, (qrintf_u32_t)v, upper);
+    if (v >> 32 == 0)
+        return qrintf_hex_short(p, (qrintf_u32_t)v, upper);
+    return qrintf_hex32_08(qrintf_hex64(p, v >> 32, upper), (qrintf_u32_t)v, upper);
 }
 
 /* The digits of a magnitude in a letter's base. */
@@ -106,35 +104,28 @@ QRINTF_INLINE char *qrintf_prefix(char *p, qrintf_u64_t magnitude, int negative,
     return p;
 }
 
-/*
- * Every integer conversion with any flags, width and precision, and what %p is in glibc. `negative` is 0 for all but %d
- * and %i; a negative width means QRINTF_MINUS, a negative precision none. The width is above INT_MIN.
- */
-QRINTF_RUNTIME(qrintf_integer)
-char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
+/* An integer with a width or a precision, or %#o; see qrintf_integer. */
+QRINTF_RUNTIME(qrintf_integer_padded)
+char *qrintf_integer_padded(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
 {
     char digits[24], prefix[3];
-    unsigned int letter = QRINTF_LETTER(spec);
-    int prefixed, count = 0, zeros, pad;
-    QRINTF_SHARE(qrintf_integer)
+    int prefixed = (int)(qrintf_prefix(prefix, magnitude, negative, spec) - prefix), count = 0, zeros, pad;
+    QRINTF_SHARE(qrintf_integer_padded)
 
-    if (width == 0 && precision < 0 && letter != 'o')
-        return qrintf_digits(qrintf_prefix(p, magnitude, negative, spec), magnitude, letter);
     if (width < 0) {
         spec |= QRINTF_MINUS;
         width = -width;
     }
     if (magnitude != 0 || precision != 0)
-        count = (int)(qrintf_digits(digits, magnitude, letter) - digits);
+        count = (int)(qrintf_digits(digits, magnitude, QRINTF_LETTER(spec)) - digits);
     zeros = precision > count ? precision - count : 0;
-    prefixed = (int)(qrintf_prefix(prefix, magnitude, negative, spec) - prefix);
     pad = width - prefixed - zeros - count;
     if (pad > 0 && (spec & (QRINTF_ZERO | QRINTF_MINUS)) == QRINTF_ZERO && precision < 0) {
         zeros = pad;
         pad = 0;
     }
     /* %#o promises one zero in front: one of those that are there already, or one more. */
-    if (letter == 'o' && (spec & QRINTF_HASH) && zeros == 0 && (magnitude != 0 || count == 0)) {
+    if (QRINTF_LETTER(spec) == 'o' && (spec & QRINTF_HASH) && zeros == 0 && (magnitude != 0 || count == 0)) {
         zeros = 1;
         pad -= 1;
     }
@@ -144,6 +135,19 @@ char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int
     p = qrintf_repeat(p, '0', zeros);
     p = qrintf_copy(p, digits, (qrintf_size_t)count);
     return spec & QRINTF_MINUS ? qrintf_repeat(p, ' ', pad) : p;
+}
+
+/*
+ * Every integer conversion with any flags, width and precision, and what %p is in glibc. `negative` is 0 for all but %d
+ * and %i; a negative width means QRINTF_MINUS, a negative precision none. The width is above INT_MIN.
+ */
+QRINTF_RUNTIME(qrintf_integer)
+char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
+{
+    QRINTF_SHARE(qrintf_integer)
+    if (width == 0 && precision < 0 && (spec & (0xffu | QRINTF_HASH)) != ('o' | QRINTF_HASH))
+        return qrintf_digits(qrintf_prefix(p, magnitude, negative, spec), magnitude, QRINTF_LETTER(spec));
+    return qrintf_integer_padded(p, magnitude, negative, spec, width, precision);
 }
 
 #endif

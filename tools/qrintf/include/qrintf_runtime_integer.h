@@ -11,7 +11,6 @@
 #include "qrintf_runtime_base.h"
 
 #define QRINTF_TEN8 100000000u
-#define QRINTF_TEN16 QRINTF_U64(10000000000000000)
 #define QRINTF_ASCII_ZEROS QRINTF_U64(0x3030303030303030)
 
 /* The eight digits of a number below 10^8, zeros in front included, the first one in the lowest byte. */
@@ -77,7 +76,7 @@ char *qrintf_u8(char *p, qrintf_u32_t v)
     return p + length;
 }
 
-/* %u of any number. */
+/* %u of any number. What is in front of the last eight digits is a number too: short code compiles quickly. */
 QRINTF_RUNTIME(qrintf_u32_any)
 char *qrintf_u32_any(char *p, qrintf_u32_t v)
 {
@@ -88,7 +87,7 @@ char *qrintf_u32_any(char *p, qrintf_u32_t v)
     if (v < QRINTF_TEN8)
         return qrintf_below_ten8(p, v);
     high = v / QRINTF_TEN8;
-    return qrintf_all_8(qrintf_below_1000(p, high), v - high * QRINTF_TEN8);
+    return qrintf_all_8(qrintf_u32_any(p, high), v - high * QRINTF_TEN8);
 }
 
 /*
@@ -115,21 +114,12 @@ QRINTF_INLINE char *qrintf_i32(char *p, qrintf_i32_t v)
 QRINTF_RUNTIME(qrintf_u64)
 char *qrintf_u64(char *p, qrintf_u64_t v)
 {
+    qrintf_u64_t high;
     QRINTF_SHARE(qrintf_u64)
-    if (v < QRINTF_TEN8)
-        return v < 1000 ? qrintf_below_1000(p, (qrintf_u32_t)v) : qrintf_below_ten8(p, (qrintf_u32_t)v);
-    if (v < QRINTF_TEN16) {
-        qrintf_u32_t high = (qrintf_u32_t)(v / QRINTF_TEN8);
-        p = high < 1000 ? qrintf_below_1000(p, high) : qrintf_below_ten8(p, high);
-        return qrintf_all_8(p, (qrintf_u32_t)(v - (qrintf_u64_t)high * QRINTF_TEN8));
-    } else {
-        qrintf_u32_t high = (qrintf_u32_t)(v / QRINTF_TEN16), middle;
-        v -= high * QRINTF_TEN16;
-        middle = (qrintf_u32_t)(v / QRINTF_TEN8);
-        p = high < 1000 ? qrintf_below_1000(p, high) : qrintf_below_ten8(p, high);
-        p = qrintf_all_8(p, middle);
-        return qrintf_all_8(p, (qrintf_u32_t)(v - (qrintf_u64_t)middle * QRINTF_TEN8));
-    }
+    if (v >> 32 == 0)
+        return qrintf_u32_any(p, (qrintf_u32_t)v);
+    high = v / QRINTF_TEN8;
+    return qrintf_all_8(qrintf_u64(p, high), (qrintf_u32_t)(v - high * QRINTF_TEN8));
 }
 
 /* %ld %lld %zd %td %jd. */
@@ -139,22 +129,24 @@ QRINTF_INLINE char *qrintf_i64(char *p, qrintf_i64_t v)
     return qrintf_u64(p + (v < 0), v < 0 ? 0u - (qrintf_u64_t)v : (qrintf_u64_t)v);
 }
 
+/* Writes a number below 100 as two digits. */
+QRINTF_INLINE char *qrintf_two_digits(char *p, qrintf_u32_t v)
+{
+    qrintf_u32_t tens = v * 103 >> 10;
+    qrintf_store16(p, (v << 8) - tens * 2559 + 0x3030);
+    return p + 2;
+}
+
 /* %02u: two digits, more where the number has more. */
 QRINTF_INLINE char *qrintf_u32_02(char *p, qrintf_u32_t v)
 {
-    qrintf_u32_t tens = v * 103 >> 10;
-    if (QRINTF_UNLIKELY(v > 99))
-        return qrintf_u32(p, v);
-    qrintf_store16(p, (v << 8) - tens * 2559 + 0x3030);
-    return p + 2;
+    return QRINTF_LIKELY(v <= 99) ? qrintf_two_digits(p, v) : qrintf_u32_any(p, v);
 }
 
 /* %02d: of what is negative, the sign is one of the two. */
 QRINTF_INLINE char *qrintf_i32_02(char *p, qrintf_i32_t v)
 {
-    if (QRINTF_UNLIKELY((qrintf_u32_t)v > 99))
-        return qrintf_i32(p, v);
-    return qrintf_u32_02(p, (qrintf_u32_t)v);
+    return QRINTF_LIKELY((qrintf_u32_t)v <= 99) ? qrintf_two_digits(p, (qrintf_u32_t)v) : qrintf_i32(p, v);
 }
 
 /* %o. */
