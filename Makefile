@@ -19,11 +19,13 @@ NOSHELL  := $(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET
 HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || \
                   apt-get -q -y install --no-install-recommends memcached >/dev/null
 
+HAVE_FMT := @test -e /usr/include/fmt/compile.h || apt-get -q -y install --no-install-recommends libfmt-dev >/dev/null
+
 # Fuzzing needs unstable flags of the compiler: the nightly one, or this one told to accept them.
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv fuzz doc install uninstall clean help fuzz-long test-long test-aarch64
+.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-qrintf fuzz doc install uninstall clean help fuzz-long test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -68,13 +70,19 @@ lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
-bench: build ## measure every table again, beside memcached (MEMCACHED=PATH) and the peers of the loop
+bench: build ## measure every table again, beside memcached (MEMCACHED=PATH), the peers of the loop and printf
 	$(HAVE_MEMCACHED)
+	$(HAVE_FMT)
 	bench/run --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
+	bench/qrintf/run --qrintf-cc $(QRINTF)
 
 bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names another than apt's)
 	$(HAVE_MEMCACHED)
 	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
+
+bench-qrintf: build ## measure qrintf-cc beside glibc and {fmt}, and format::append! beside write! (a few minutes)
+	$(HAVE_FMT)
+	bench/qrintf/run --qrintf-cc $(QRINTF)
 
 fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS=60)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked
