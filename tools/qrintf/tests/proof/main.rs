@@ -5,11 +5,14 @@
 
 mod argument;
 mod campaign;
+mod cases;
 mod differential;
 mod directive;
 mod emit;
+mod fortify;
 mod programs;
 mod random;
 mod site;
 mod toolchain;
 mod value;
+mod warnings;
