@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,10 +70,25 @@ static void descriptors(void) {
 /* Signals 32 and 33 are the C library's own. Some versions let a spawned process ignore them, and no program can tell. */
 #define LIBRARY 0x180000000ULL
 
+/* Waits until a process sleeps for what we do: before, it is still busy with having started us, all signals blocked. */
+static void await_sleep(const char *path) {
+    for (char line[512], state = 0; state != 'S';) {
+        FILE *file = fopen(path, "r");
+        if (!file)
+            return;
+        while (fgets(line, sizeof line, file))
+            if (strncmp(line, "State:", 6) == 0)
+                state = line[7];
+        fclose(file);
+    }
+}
+
 static void signals(const char *process) {
     char path[64], line[512];
     FILE *file;
     snprintf(path, sizeof path, "/proc/%s/status", process);
+    if (process[0] != 's')
+        await_sleep(path);
     file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file))
         if (strncmp(line, "Sig", 3) == 0 && strncmp(line, "SigQ", 4) != 0)
@@ -112,6 +128,8 @@ static int die(int signal) {
 }
 
 static void hold(void) {
+    /* A shell that is killed leaves its command alone, which then must not live for ever. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;)
         pause();
 }

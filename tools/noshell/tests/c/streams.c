@@ -97,7 +97,7 @@ static void many_at_once(void) {
 
 /* POSIX: streams from earlier popen calls that remain open in the parent are closed in the new child. */
 static void earlier_streams(void) {
-    FILE *first = start("hold", "w"), *second = start("copy", "w"), *closing = start("copy", "we");
+    FILE *first = start("copy", "w"), *second = start("copy", "w"), *closing = start("copy", "we");
     int fd = fcntl(fileno(second), F_DUPFD, 50);
     run_both("state");
     run_both("state; :");
@@ -106,8 +106,7 @@ static void earlier_streams(void) {
     end(second);
     end(closing);
     run_both("state");
-    must(kill(0, 0) == 0, "kill");
-    run_system("/usr/bin/pkill -KILL -P $PPID -x hold");
+    fputs("first\n", first);
     end(first);
 }
 
@@ -192,7 +191,9 @@ static void exhausted_descriptors(void) {
         printf("%d descriptors left\n", left);
         run_system("code 3");
         run_system("code 3 >/dev/null");
-        run_system("code 3; :");
+        /* A shell that cannot open its libraries says so, and of the one that is preloaded too. */
+        if (left > 0)
+            run_system("code 3; :");
         stream = start("code 4", "r");
         if (stream)
             end(stream);

@@ -44,7 +44,7 @@ static char *path(void) {
 static void duplicates(void) { ENVIRONMENT("A=1", "A=2", "B=", "A=3"); }
 static void no_names(void) { ENVIRONMENT("=x", "no equals sign", "A", "1A=b", "A-B=c", "A.B=d", " A=e", "A =f", "\303\244=g", "%x=h"); }
 static void odd_values(void) { ENVIRONMENT("A=\n", "B='", "C=\"$HOME\"", "D==", "E=\377\200\1", "F= ", "_=/bin/x"); }
-static void shell_s_own(void) { ENVIRONMENT("IFS=x", "OPTIND=5", "PPID=6", "PS1=p", "PS2=q", "PS4=r", "MAIL=m", "TERM=t", "HISTSIZE=7", "LINENO=8", "SHLVL=3"); }
+static void shell_s_own(void) { ENVIRONMENT("IFS=x", "OPTIND=5", "PS1=p", "PS2=q", "PS4=r", "MAIL=m", "TERM=t", "HISTSIZE=7", "LINENO=8", "SHLVL=3"); }
 static void bash_s_own(void) { ENVIRONMENT("BASH=/x", "BASHOPTS=extglob", "SHELLOPTS=noglob", "UID=5", "EUID=6", "RANDOM=7", "BASH_VERSION=8", "POSIXLY_CORRECT=1", "BASH_ENV=/nonexistent", "ENV=/nonexistent", "IGNOREEOF=3", "GLOBIGNORE=x", "FUNCNEST=1", "BASH_FUNC_f%%=() { :; }", "HOSTNAME=h", "OSTYPE=o", "SHELL=/s", "COLUMNS=1", "LINES=2", "COMP_WORDBREAKS=c"); }
 static void exported_function(void) { ENVIRONMENT("BASH_FUNC_args%%=() { echo a function; }", "BASH_FUNC_vars%%=() {  echo another; }"); }
 static void directories_of_old(void) { ENVIRONMENT("PWD=/nonexistent", "OLDPWD=/nonexistent"); }
@@ -235,7 +235,8 @@ static void no_memory(void) {
         continue;
     errno = 77;
     int result = system("code 3");
-    dprintf(1, "system %d errno %d\n", result, errno);
+    /* The C library fails where it finds no memory for a stack; who needs none may go on. */
+    dprintf(1, "right: %d\n", result == 3 << 8 || (WEXITSTATUS(result) == 127 && errno == ENOMEM));
 }
 
 static void small_stack(void) {
