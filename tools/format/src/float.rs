@@ -13,6 +13,7 @@ use crate::cursor::Cursor;
 use crate::digits;
 use crate::integer::{decimal_32, decimal_64_apart};
 use crate::layout::Layout;
+use crate::shortest;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Debug, Display};
 use core::fmt::Arguments;
@@ -201,11 +202,11 @@ fn laid_out<E>(out: &mut Cursor<'_, E>, value: f64, layout: Layout, core: Argume
 }
 
 macro_rules! floats {
-    ($($type:ty, $kind:ty;)*) => {$(
+    ($($type:ty, $kind:ty, $plain:path;)*) => {$(
         impl Specialized<$kind> for $type {
             #[inline(always)]
             fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
-                out.arguments(core);
+                out.apart(|out| $plain(out, *self, core));
             }
 
             #[inline(always)]
@@ -223,8 +224,8 @@ macro_rules! floats {
 
 // With a precision, `{:?}` is `{}`.
 floats! {
-    f64, Display;
-    f32, Display;
-    f64, Debug;
-    f32, Debug;
+    f64, Display, shortest::display;
+    f32, Display, shortest::display;
+    f64, Debug, shortest::debug;
+    f32, Debug, shortest::debug;
 }

@@ -15,6 +15,7 @@ mod layout;
 #[doc(hidden)]
 pub mod printf;
 mod scratch;
+mod shortest;
 mod specialize;
 mod text;
 

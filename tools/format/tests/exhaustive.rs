@@ -93,6 +93,21 @@ fn in_slices(check: fn(std::ops::Range<u64>)) {
     });
 }
 
+/// The shortest digits of every number of a range of 32-bit floats, and of doubles in the middle of two decimals.
+fn check_shortest(range: std::ops::Range<u64>, step: usize) {
+    let mut random = Random(range.start | 1);
+    let (mut ours, mut theirs) = (Vec::with_capacity(1024), Vec::with_capacity(1024));
+    for bits in range.step_by(step) {
+        let narrow = f32::from_bits(bits as u32);
+        let wide = (random.word() >> 11) as f64 / (1u64 << (random.word() % 60)) as f64;
+        ours.clear();
+        theirs.clear();
+        append!(ours, "{narrow} {narrow:?} {narrow:e} {wide} {wide:?} {wide:e}");
+        write!(theirs, "{narrow} {narrow:?} {narrow:e} {wide} {wide:?} {wide:e}").unwrap();
+        assert_eq!(String::from_utf8_lossy(&ours), String::from_utf8_lossy(&theirs));
+    }
+}
+
 fn check_doubles(count: usize, seed: u64) {
     let mut random = Random(seed);
     let (mut ours, mut theirs) = (Vec::with_capacity(1024), Vec::with_capacity(1024));
@@ -110,7 +125,11 @@ fn check_doubles(count: usize, seed: u64) {
             "{value:.3} {value:.decimals$} {value:.0} {value:.6} {value}"
         )
         .unwrap();
-        assert_eq!(ours, theirs, "{value:e} with {decimals} decimals");
+        assert_eq!(
+            String::from_utf8_lossy(&ours),
+            String::from_utf8_lossy(&theirs),
+            "{decimals}"
+        );
     }
 }
 
@@ -125,6 +144,7 @@ fn some_numbers() {
 #[test]
 fn some_doubles() {
     check_doubles(50_000, 21);
+    check_shortest(0..1 << 32, 90_001);
 }
 
 #[test]
@@ -137,6 +157,12 @@ fn every_number_in_decimal() {
 #[ignore = "takes minutes: make check-digits"]
 fn every_number_in_hexadecimal() {
     in_slices(check_hexadecimal);
+}
+
+#[test]
+#[ignore = "takes minutes: make check-digits"]
+fn every_256th_float() {
+    in_slices(|range| check_shortest(range, 256));
 }
 
 #[test]
