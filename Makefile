@@ -42,8 +42,9 @@ test: ## install what the tests need, then check the format, the lints, the docs
 	$(CARGO) build --locked -p hikyaku
 	$(CARGO) test --locked --workspace --no-fail-fast
 
-check-digits: ## prove the digits of qrintf.h: every number of 32 bits, 100 million doubles (20 minutes)
+check-digits: ## prove the digits of qrintf.h and format: every number of 32 bits, 100 million doubles (half an hour)
 	tools/qrintf/check/long
+	$(CARGO) test --release --locked -p hikyaku-format --test exhaustive -- --include-ignored
 
 fuzz-long: ## hold a million random printf calls built by qrintf-cc against the C library (QRINTF_FUZZ_SEED=N repeats)
 	tests/install

@@ -1,4 +1,62 @@
-//! Formatting at compile time, for Rust.
+//! Formatting at compile time: [`append!`] has Rust's formats, [`c!`] has C's.
+//!
+//! `write!` reads its format string at compile time too, but then hands a description of it to code that interprets the
+//! description while the program runs, with a call through a pointer for each value. The macros here write the code out
+//! instead: text is copied, a number becomes digits in a register and one store, and the room in the buffer is looked at
+//! once for each piece.
+//!
+//! ```
+//! use format::append;
+//!
+//! let mut out = Vec::new();
+//! let ([a, b, c, d], status, seconds) = ([192, 0, 2, 7], 200, 0.01234);
+//! append!(out, "{a}.{b}.{c}.{d} - {status} {seconds:.3}s {:>6} {:08x}\n", "GET", 0xbeef);
+//! assert_eq!(out, b"192.0.2.7 - 200 0.012s    GET 0000beef\n");
+//! ```
+//!
+//! # Formats
+//! [`append!`] takes everything that [`alloc::fmt`] describes, and writes the same bytes as `format!`. Integers up to 64 bits,
+//! floating-point numbers, strings, characters and truth values have a fast form. All other types, and what is rare, such
+//! as `{:?}` of a string, are written by `core::fmt`, piece by piece within the same call. So is a value of a generic
+//! type, of which the macro can know nothing.
+//!
+//! [`c!`] takes the conversions of C's `printf` and writes what the GNU C library writes in the C locale; the types of the
+//! values are checked:
+//!
+//! ```
+//! use format::c;
+//!
+//! let mut out = String::new();
+//! c!(out, "\"%08x-%zx\" %5.1f%% %s", 0x5f3a_u32, 4096_usize, 99.44, "ok");
+//! assert_eq!(out, "\"00005f3a-1000\"  99.4% ok");
+//! ```
+//! ```compile_fail
+//! format::c!(String::new(), "%d", 5_u64); // `%d` takes an i32; `%llu` would take this
+//! ```
+//!
+//! # Buffers
+//! A [`Buffer`] is a `Vec<u8>`, a `String`, a [`Fixed`] or a `&mut [u8]`. The first two grow, and a call evaluates to
+//! `()`. The others may be [`Full`], and a call evaluates to a `Result`; then nothing has been appended.
+//!
+//! ```
+//! use format::{Fixed, append};
+//!
+//! let mut line = Fixed::new([0; 8]);
+//! append!(line, "{:>5}", 42)?;
+//! assert!(append!(line, "{}", 4711).is_err());
+//! assert_eq!(line.as_bytes(), b"   42");
+//! # Ok::<(), format::Full>(())
+//! ```
+//!
+//! # What holds for each call
+//! - The buffer and the values are evaluated once, in the order in which they stand, and before anything is written.
+//! - A mistake in a format is a compile error, with the compiler's own words for Rust's formats.
+//! - A panic in a value's `Display` leaves the buffer with some or none of the call's bytes, and a `String` with text.
+//! - A call has up to about 120 values: each takes a step of the compiler's recursion limit.
+//!
+//! This crate needs `alloc`, not `std`. Its `unsafe` code is one file, `cursor.rs`, which writes into the spare room of a
+//! buffer.
+
 #![no_std]
 
 extern crate alloc;
@@ -37,7 +95,24 @@ pub mod __private {
     pub use format_macros::{append, c};
 }
 
-/// Appends formatted values to a buffer.
+/// Appends formatted values to a buffer: `append!(buffer, "format", value, name = value…)`.
+///
+/// The format is a string literal, as for [`format!`](alloc::format), with the same syntax and the same output: fill and
+/// alignment, sign, `#`, `0`, width, precision, the kinds `{} {:?} {:x} {:X} {:o} {:b} {:e} {:E} {:p}`, values by position,
+/// by name, and captured. The [`Buffer`] is any place or reference.
+///
+/// ```
+/// use format::append;
+///
+/// let mut out = String::from("> ");
+/// let (name, width) = ("load", 8);
+/// append!(out, "{name:>width$}: {:+.2} {0:e} {point:?}", 0.5, point = (1, 2));
+/// assert_eq!(out, ">     load: +0.50 5e-1 (1, 2)");
+/// ```
+///
+/// # Panics
+/// When an implementation of a formatting trait returns an error, and when a width or precision that a value gives exceeds
+/// 65535: as `format!` does.
 #[macro_export]
 macro_rules! append {
     ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
@@ -45,7 +120,27 @@ macro_rules! append {
     };
 }
 
-/// Appends values formatted as C's `printf` formats them.
+/// Appends values formatted as C's `printf` formats them: `c!(buffer, "format", value…)`.
+///
+/// | conversion | takes |
+/// |---|---|
+/// | `%d %i` | `i32`, and `i8`, `i16`, `u8`, `u16`, which C promotes to `int` |
+/// | `%u %x %X %o` | `u32`, `u8`, `u16`, and for their bits `i32`, `i8`, `i16` |
+/// | with `hh h l ll j z t` | `i8`/`u8`, `i16`/`u16`, C's `long`, `i64`/`u64`, the same, `isize`/`usize`, the same |
+/// | `%f %F %e %E %g %G` | `f64`, `f32` |
+/// | `%s` | `str`, `String`; for a buffer of bytes also `[u8]`, `Vec<u8>`, `CStr`, `CString`; `None` is `(null)` |
+/// | `%c` | `char`; for a buffer of bytes also `u8`, `i8`, `i32` |
+/// | `%p` | pointers and references |
+///
+/// Flags `- + space # 0`, width and precision are C's; one that is `*` takes an `i32`. `%a`, `%n`, `%m`, `long double`, wide
+/// characters, the flags `'` and `I`, and numbered arguments are compile errors. Text that is cut by a precision within a
+/// character loses that character if the buffer is a `String`.
+///
+/// ```
+/// let mut out = Vec::new();
+/// format::c!(out, "%s=%-6d|%#x %.3g%%", "key", -42, 255, 12.3456);
+/// assert_eq!(out, b"key=-42   |0xff 12.3%");
+/// ```
 #[macro_export]
 macro_rules! c {
     ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
