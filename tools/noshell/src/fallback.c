@@ -92,7 +92,7 @@ static void fill(sigset_t *set, noshell_signals signals) {
 
 static void set_attributes(posix_spawnattr_t *attributes, const struct noshell_spawn *spawn) {
     sigset_t set;
-    fill(&set, spawn->keep_mask ? spawn->old_mask : spawn->mask);
+    fill(&set, spawn->keep_mask ? spawn->old_mask & ~spawn->unmasked : spawn->mask);
     posix_spawnattr_setsigmask(attributes, &set);
     fill(&set, spawn->defaults);
     posix_spawnattr_setsigdefault(attributes, &set);

@@ -148,7 +148,7 @@ static int run_child(void *argument) {
     const struct noshell_spawn *spawn = child->spawn;
     long result = prepare(spawn);
     if (result >= 0) {
-        noshell_mask(SIG_SETMASK, spawn->keep_mask ? spawn->old_mask : spawn->mask, NULL);
+        noshell_mask(SIG_SETMASK, spawn->keep_mask ? spawn->old_mask & ~spawn->unmasked : spawn->mask, NULL);
         result = noshell_call3(SYS_execve, spawn->path, spawn->argv, spawn->envp);
     }
     child->error = (int)-result;

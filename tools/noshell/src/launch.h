@@ -20,7 +20,8 @@ struct noshell_spawn {
     char *const *argv;
     char *const *envp;
     noshell_signals mask;     /* the child's, unless it is to have the caller's */
-    int keep_mask;            /* whether the child has the calling thread's mask */
+    int keep_mask;            /* whether the child has the calling thread's mask, */
+    noshell_signals unmasked; /* without these */
     noshell_signals held;     /* what stays blocked in the calling thread when the spawn has succeeded */
     noshell_signals defaults; /* signals to set to their default, though the caller ignores them */
     noshell_signals ignored;  /* signals to ignore in the child */

@@ -31,7 +31,9 @@ static enum noshell_reason plan_for_bash(struct noshell_plan *plan, const char *
         reason = NOSHELL_REDIRECTION;
     if (!reason)
         reason = noshell_environment_of_bash(environment, &plan->command, &plan->scratch, &plan->environment);
+    /* bash hands on the mask that it was given, but lets SIGCHLD through. */
     plan->spawn.keep_mask = 1;
+    plan->spawn.unmasked = NOSHELL_SIGNAL(SIGCHLD);
     return reason;
 }
 
@@ -105,6 +107,7 @@ void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshel
     spawn->argv = plan->shell_words;
     spawn->envp = environ ? environ : (char **)no_environment;
     spawn->keep_mask = 1;
+    spawn->unmasked = 0;
     spawn->redirection_count = 0;
 }
 
