@@ -120,6 +120,8 @@ static int ask(void *argument) {
         noshell_call2(SYS_kill, probe->spawn.pid, SIGKILL);
     while (noshell_call4(SYS_wait4, probe->spawn.pid, NULL, 0, NULL) == -EINTR)
         continue;
+    noshell_call1(SYS_close, ends[0]);
+    noshell_call1(SYS_close, file);
     return 0;
 }
 
@@ -177,6 +179,7 @@ int noshell_probe(enum noshell_shell *shell) {
     probe.between_stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
     probe.spawn.stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
     probe.answer = noshell_scratch_part(&scratch, ANSWER_MAX + 1);
+    /* Without clone3 the shell is this process's own child for a moment. */
     if (!run_between(&probe))
         ask(&probe);
     probe.answer[probe.length] = 0;
