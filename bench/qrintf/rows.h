@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Room for every row's text. */
-#define OUT_SIZE 256
+/* Room for every row's text: %f of 1e300 is long. */
+#define OUT_SIZE 400
 
 /* Random values. `any` numbers have any number of digits alike. */
 struct input {
@@ -64,6 +64,8 @@ struct input {
     ROW(g_wide, "%g", "{:g}", in->wide) \
     ROW(g15, "%1.15g", "{:1.15g}", in->plain) \
     ROW(g17_wide, "%.17g", "{:.17g}", in->wide) \
+    ROW(f_wide, "%f", "{:f}", in->wide) \
+    ROW(f20, "%.20f", "{:.20f}", in->fixed) \
     ROW(point, "%d,%d", "{},{}", in->any, in->any_unsigned)
 
 /* What {fmt} has no format for. */

@@ -20,9 +20,9 @@
 #ifndef QRINTF_RUNTIME_BASE_H
 #define QRINTF_RUNTIME_BASE_H
 
-#if defined __AVX__ || defined __SSE3__ || defined __BMI__ || defined __POPCNT__ || defined __ARM_FEATURE_SVE \
-    || defined __ARM_FEATURE_ATOMICS || defined __ARM_FEATURE_CRC32 || defined __SANITIZE_ADDRESS__ \
-    || defined __SANITIZE_THREAD__ || defined QRINTF_STATIC
+#if defined __SSE3__ || defined __AVX__ || defined __BMI__ || defined __BMI2__ || defined __POPCNT__ || defined __LZCNT__ \
+    || defined __MOVBE__ || defined __ADX__ || defined __TBM__ || defined __ARM_FEATURE_SVE || defined __ARM_FEATURE_ATOMICS \
+    || defined __ARM_FEATURE_CRC32 || defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ || defined QRINTF_STATIC
 #define QRINTF_PRIVATE_COPY 1
 #endif
 

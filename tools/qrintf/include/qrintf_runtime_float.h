@@ -16,7 +16,8 @@
 #define QRINTF_ROOM_DOUBLE 32
 
 /* Libcs whose behaviour is known: glibc, and musl, which has no macro and is what remains. */
-#if defined __SIZEOF_INT128__ && __DBL_MANT_DIG__ == 53 && (defined __x86_64__ || defined __aarch64__) \
+#if defined __SIZEOF_INT128__ && __DBL_MANT_DIG__ == 53 \
+    && ((defined __x86_64__ && defined __SSE2__) || (defined __aarch64__ && defined __ARM_FP)) \
     && (defined QRINTF_GLIBC \
         || (defined __linux__ && !defined __UCLIBC__ && !defined __BIONIC__ && !defined __dietlibc__ && !defined __NEWLIB__))
 #define QRINTF_FLOATS 1
@@ -276,23 +277,28 @@ char *qrintf_pad_number(char *p, const char *text, int length, int signs, unsign
     return qrintf_copy(p, text + signs, (qrintf_size_t)(length - signs));
 }
 
-#endif
+#endif /* QRINTF_FLOATS */
 
-/*
- * %f %F %e %E %g %G of a double. A negative width means QRINTF_MINUS, a negative precision none. NULL if libc has to
- * write it; then nothing that matters has been written.
- */
+#ifndef QRINTF_FLOATS
+/* Code without floating point cannot even name a parameter so; it has no argument for it either. */
 #if (defined __x86_64__ && !defined __SSE2__) || (defined __aarch64__ && !defined __ARM_FP)
-/* Code without floating point cannot pass one either. */
-#define qrintf_double(p, value, spec, width, precision) ((char *)0)
+typedef int qrintf_double_t;
 #else
-QRINTF_RUNTIME(qrintf_double)
-char *qrintf_double(char *p, double value, unsigned int spec, int width, int precision)
+typedef double qrintf_double_t;
+#endif
+QRINTF_INLINE char *qrintf_double(char *p, qrintf_double_t value, unsigned int spec, int width, int precision)
 {
-#ifdef QRINTF_FLOATS
+    (void)p, (void)value, (void)spec, (void)width, (void)precision;
+    return (char *)0;
+}
+#else
+
+QRINTF_RUNTIME(qrintf_double_any)
+char *qrintf_double_any(char *p, double value, unsigned int spec, int width, int precision)
+{
     char text[QRINTF_ROOM_DOUBLE + QRINTF_DECIMALS_MAX], *start, *end;
     qrintf_u64_t bits;
-    QRINTF_SHARE(qrintf_double)
+    QRINTF_SHARE(qrintf_double_any)
 
     if (!qrintf_rounds_to_nearest() || !qrintf_point_is_dot())
         return (char *)0;
@@ -311,12 +317,19 @@ char *qrintf_double(char *p, double value, unsigned int spec, int width, int pre
     if (start == text)
         return qrintf_pad_number(p, text, (int)(end - text), text[0] < '0', spec, width);
     return width == 0 ? end : qrintf_repeat(end, ' ', (width < 0 ? -width : width) - (int)(end - p));
-#else
-    QRINTF_SHARE(qrintf_double)
-    (void)p, (void)value, (void)spec, (void)width, (void)precision;
-    return (char *)0;
-#endif
 }
+
+/*
+ * %f %F %e %E %g %G of a double. A negative width means QRINTF_MINUS, a negative precision none. NULL if libc has to
+ * write it; then nothing that matters has been written. What a constant precision leaves to libc is left at once.
+ */
+QRINTF_INLINE char *qrintf_double(char *p, double value, unsigned int spec, int width, int precision)
+{
+    if (__builtin_constant_p(precision) && precision > QRINTF_DECIMALS_MAX)
+        return (char *)0;
+    return qrintf_double_any(p, value, spec, width, precision);
+}
+
 #endif
 
 #endif
