@@ -232,9 +232,5 @@ pub(crate) fn for_wide_character(random: &mut Random) -> Argument {
 }
 
 pub(crate) fn for_wide_string(random: &mut Random) -> Argument {
-    Argument::constant(
-        random
-            .pick(&["L\"wide\"", "L\"\"", "L\"w\\x20ac\"", "(wchar_t *)0"])
-            .to_owned(),
-    )
+    Argument::constant(random.pick(&["L\"wide\"", "L\"\"", "L\"w\\x20ac\""]).to_owned())
 }

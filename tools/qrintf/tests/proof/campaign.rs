@@ -99,8 +99,9 @@ pub(crate) struct Outcome {
 type JobResult = Result<(Count, String), String>;
 
 impl Campaign {
+    /// Runs every file. What failed, or called the library where it should not, stays in the scratch folder.
     pub(crate) fn run(&self) -> Outcome {
-        let folder = toolchain::scratch(self.name);
+        let folder = toolchain::scratch(&format!("{}-{}", self.name, self.seed));
         let harnesses = self.harnesses(&folder);
         let outcome = Mutex::new(Outcome::default());
         let next = AtomicUsize::new(0);
@@ -123,7 +124,11 @@ impl Campaign {
                 });
             }
         });
-        outcome.into_inner().expect("no thread panics with it")
+        let outcome = outcome.into_inner().expect("no thread panics with it");
+        if outcome.faults.is_empty() && outcome.unkept.is_empty() {
+            fs::remove_dir_all(&folder).expect("the scratch folder is ours");
+        }
+        outcome
     }
 
     /// The harness's objects, a folder for each toolchain.
