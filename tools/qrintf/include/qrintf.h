@@ -15,9 +15,10 @@
  *     qrintf_report.h     a note in the object file about each call, if asked for
  *     qrintf_runtime.h    the functions that write
  *
- * Off without optimization, with QRINTF_DISABLE, for freestanding code, and in C++.
+ * Off without optimization, with QRINTF_DISABLE, for freestanding code, in C++, and where the compiler is none of gcc 11,
+ * clang 14 and newer, or the system is not Linux.
  *
- * Invariant: a user's expression is evaluated once, and none of it stands within the scope of a name of ours.
+ * Invariant: a user's expression is evaluated once.
  * Invariant: no system header is included but <stdio.h>, and nothing of libc is declared under libc's own name.
  */
 #ifndef QRINTF_H
@@ -26,7 +27,18 @@
 #pragma GCC system_header
 #include <stdio.h>
 
-#if defined __OPTIMIZE__ && !defined QRINTF_DISABLE && defined __GNUC__ && !defined __cplusplus \
+/* Compilers that claim to be gcc but are not do not fold what gcc folds. */
+#if defined __TINYC__ || defined __INTEL_COMPILER || defined __EDG__ || defined __PGI || defined __NVCOMPILER
+#define QRINTF_COMPILER 0
+#elif defined __clang__
+#define QRINTF_COMPILER (__clang_major__ >= 14)
+#elif defined __GNUC__
+#define QRINTF_COMPILER (__GNUC__ >= 11)
+#else
+#define QRINTF_COMPILER 0
+#endif
+
+#if QRINTF_COMPILER && defined __OPTIMIZE__ && defined __linux__ && !defined QRINTF_DISABLE && !defined __cplusplus \
     && (!defined __STDC_HOSTED__ || __STDC_HOSTED__)
 #include "qrintf_count.h"
 #include "qrintf_runtime.h"
@@ -34,6 +46,7 @@
 #include "qrintf_fold.h"
 #include "qrintf_emit.h"
 #include "qrintf_site.h"
+#include "qrintf_stream.h"
 #endif
 
 #endif

@@ -41,7 +41,7 @@
                       qrintf_k##k == QRINTF_KIND_DOUBLE ? (qrintf_r##k > 6 ? qrintf_r##k : 6) + QRINTF_ROOM_DOUBLE \
                       : qrintf_k##k == QRINTF_KIND_SIGNED || qrintf_k##k == QRINTF_KIND_UNSIGNED               \
                           ? (qrintf_r##k > 0 ? qrintf_r##k : 0) + (qrintf_z##k * 5 + 3) / 2 + (qrintf_c##k == 'o') \
-                                + (qrintf_f##k || qrintf_r##k > 0 ? QRINTF_ROOM_SIGN : 0)                      \
+                                + (qrintf_f##k != 0 || qrintf_r##k > 0 ? QRINTF_ROOM_SIGN : 0)                      \
                       : qrintf_k##k == QRINTF_KIND_POINTER ? (qrintf_r##k > 0 ? qrintf_r##k : 0) + 16 + QRINTF_ROOM_SIGN \
                                                            : qrintf_k##k == QRINTF_KIND_CHARACTER)
 
@@ -81,14 +81,13 @@ QRINTF_INLINE qrintf_size_t qrintf_star(int state, int value, int *width, int *p
 }
 #define QRINTF_TAKE_STAR(k) qrintf_star(qrintf_s##k, (int)QRINTF_TO_INTEGER(k), &qrintf_width, &qrintf_precision)
 
-/* Adds to qrintf_room what the argument's value asks for, and keeps a string's length. */
+/* The room that the argument's value asks for: a string's length, or what a star says. */
 #define QRINTF_MEASURE(x, k)                                                                                   \
     const qrintf_size_t qrintf_l##k = __builtin_choose_expr(                                                   \
         qrintf_k##k == QRINTF_KIND_STRING, qrintf_measure(QRINTF_TO_STRING(k), QRINTF_PRECISION(k)),           \
         __builtin_choose_expr(qrintf_k##k == QRINTF_KIND_STAR, QRINTF_TAKE_STAR(k),                            \
-                              (qrintf_size_t)(qrintf_r##k == QRINTF_STAR && qrintf_precision > 0 ? qrintf_precision : 0))); \
-    if (qrintf_k##k == QRINTF_KIND_STRING || qrintf_k##k == QRINTF_KIND_STAR || qrintf_r##k == QRINTF_STAR)    \
-        qrintf_room += qrintf_l##k;
+                              (qrintf_size_t)(qrintf_r##k == QRINTF_STAR && qrintf_precision > 0 ? qrintf_precision : 0)));
+#define QRINTF_ADD_MEASURE(x, k) +qrintf_l##k
 
 /* The ways to write an integer, all of one shape; those for a value in a few bytes have it narrowed already. */
 #define QRINTF_WAY(name, call)                                                                              \

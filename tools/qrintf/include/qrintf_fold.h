@@ -109,29 +109,29 @@ static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
 
 /* The text up to the next directive, or to the end. */
 #define QRINTF_GAP(j, k)                                                                  \
-    qrintf_x##k = qrintf_s##j ? qrintf_p##j : QRINTF_NEXT(qrintf_p##j),                   \
-    qrintf_xe##k = !qrintf_s##j && QRINTF_IS(qrintf_x##k, "%%", 2),                       \
+    qrintf_x##k = qrintf_s##j != 0 ? qrintf_p##j : QRINTF_NEXT(qrintf_p##j),                   \
+    qrintf_xe##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_x##k, "%%", 2),                       \
     qrintf_y##k = qrintf_xe##k ? QRINTF_NEXT(qrintf_x##k + 2 * qrintf_xe##k) : qrintf_x##k, \
     qrintf_ye##k = qrintf_xe##k && QRINTF_IS(qrintf_y##k, "%%", 2),                       \
     qrintf_q##k = qrintf_ye##k ? QRINTF_NEXT(qrintf_y##k + 2 * qrintf_ye##k) : qrintf_y##k
 
 /* Flags, width, precision and length: where each begins, and how long it is. */
 #define QRINTF_FIELDS(j, k)                                                                                    \
-    qrintf_fi##k = qrintf_q##k + (!qrintf_s##j && qrintf_q##k < qrintf_length),                                \
-    qrintf_fn##k = qrintf_s##j ? 0 : QRINTF_SPAN(qrintf_fi##k, "-+ #0"),                                       \
-    qrintf_f##k = qrintf_s##j ? qrintf_f##j : QRINTF_FLAGS(qrintf_fi##k, qrintf_fn##k),                        \
+    qrintf_fi##k = qrintf_q##k + (qrintf_s##j == 0 && qrintf_q##k < qrintf_length),                                \
+    qrintf_fn##k = qrintf_s##j != 0 ? 0 : QRINTF_SPAN(qrintf_fi##k, "-+ #0"),                                       \
+    qrintf_f##k = qrintf_s##j != 0 ? qrintf_f##j : QRINTF_FLAGS(qrintf_fi##k, qrintf_fn##k),                        \
     qrintf_wi##k = qrintf_fi##k + qrintf_fn##k,                                                                \
-    qrintf_ws##k = !qrintf_s##j && QRINTF_IS(qrintf_wi##k, "*", 1),                                            \
-    qrintf_wn##k = qrintf_s##j || qrintf_ws##k ? 0 : QRINTF_SPAN(qrintf_wi##k, "0123456789"),                  \
+    qrintf_ws##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_wi##k, "*", 1),                                            \
+    qrintf_wn##k = qrintf_s##j != 0 || qrintf_ws##k ? 0 : QRINTF_SPAN(qrintf_wi##k, "0123456789"),                  \
     qrintf_di##k = qrintf_wi##k + qrintf_ws##k + qrintf_wn##k,                                                 \
     qrintf_dn##k = !qrintf_ws##k && qrintf_s##j != 2 && QRINTF_IS(qrintf_di##k, ".", 1),                       \
     qrintf_ri##k = qrintf_di##k + qrintf_dn##k, qrintf_rs##k = qrintf_dn##k && QRINTF_IS(qrintf_ri##k, "*", 1), \
     qrintf_rn##k = qrintf_dn##k && !qrintf_rs##k ? QRINTF_SPAN(qrintf_ri##k, "0123456789") : 0,                \
     qrintf_li##k = qrintf_ri##k + qrintf_rs##k + qrintf_rn##k,                                                 \
     qrintf_s##k = qrintf_ws##k + 2 * qrintf_rs##k,                                                             \
-    qrintf_lh##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "h"),                                           \
-    qrintf_ll##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "l"),                                           \
-    qrintf_lz##k = qrintf_s##k ? 0 : QRINTF_SPAN(qrintf_li##k, "jzt"),                                         \
+    qrintf_lh##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN(qrintf_li##k, "h"),                                           \
+    qrintf_ll##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN(qrintf_li##k, "l"),                                           \
+    qrintf_lz##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN(qrintf_li##k, "jzt"),                                         \
     qrintf_ln##k = qrintf_lh##k + qrintf_ll##k + qrintf_lz##k, qrintf_ci##k = qrintf_li##k + qrintf_ln##k
 
 /* Width, precision and letter, which are read from characters; one constant, as each costs gcc a variable. */
@@ -147,16 +147,16 @@ static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
     QRINTF_CONSTANT(qrintf_packed##k, QRINTF_PACKED(k))                                                        \
     enum {                                                                                                     \
         qrintf_wv##k = qrintf_packed##k & 0x3ff, qrintf_rv##k = qrintf_packed##k >> 10 & 0x3ff,                \
-        qrintf_w##k = qrintf_s##j ? qrintf_w##j : qrintf_ws##k ? QRINTF_STAR : qrintf_wv##k,                   \
+        qrintf_w##k = qrintf_s##j != 0 ? qrintf_w##j : qrintf_ws##k ? QRINTF_STAR : qrintf_wv##k,                   \
         qrintf_r##k = qrintf_s##j == 2 ? qrintf_r##j                                                           \
                       : qrintf_rs##k   ? QRINTF_STAR                                                           \
                       : qrintf_dn##k   ? qrintf_rv##k                                                          \
                                        : QRINTF_NONE,                                                          \
-        qrintf_c##k = qrintf_s##k ? 0 : qrintf_packed##k >> 20 & 0x7f,                                         \
-        qrintf_p##k = qrintf_s##k ? qrintf_li##k : qrintf_ci##k + (qrintf_c##k != 0),                          \
+        qrintf_c##k = qrintf_s##k != 0 ? 0 : qrintf_packed##k >> 20 & 0x7f,                                         \
+        qrintf_p##k = qrintf_s##k != 0 ? qrintf_li##k : qrintf_ci##k + (qrintf_c##k != 0),                          \
         qrintf_kind##k = qrintf_packed##k >> 27,                                                               \
         qrintf_lm##k = qrintf_kind##k <= QRINTF_KIND_UNSIGNED ? 2 - (qrintf_lz##k != 0)                        \
-                                                              : qrintf_kind##k == QRINTF_KIND_DOUBLE && qrintf_ll##k, \
+                                                              : qrintf_kind##k == QRINTF_KIND_DOUBLE && qrintf_ll##k > 0, \
         qrintf_k##k = qrintf_s##k                    ? QRINTF_KIND_STAR                                        \
                       : qrintf_ln##k <= qrintf_lm##k ? qrintf_kind##k                                          \
                                                      : QRINTF_KIND_UNKNOWN,                                    \
@@ -164,7 +164,7 @@ static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
                             : qrintf_ll##k ? (qrintf_ll##k == 1 ? sizeof(long) : 8u)                           \
                             : qrintf_lz##k ? (QRINTF_IS(qrintf_li##k, "j", 1) ? 8u : sizeof(void *))           \
                                            : 4u),                                                              \
-        qrintf_e##k = qrintf_e##j                                                           ? qrintf_e##j      \
+        qrintf_e##k = qrintf_e##j != 0 ? qrintf_e##j      \
                       : qrintf_fi##k >= qrintf_length                                       ? QRINTF_NOT_THAT_MANY \
                       : qrintf_k##k == QRINTF_KIND_UNKNOWN                                  ? QRINTF_NOT_KNOWN \
                       : qrintf_wv##k > QRINTF_NUMBER_MAX || qrintf_rv##k > QRINTF_NUMBER_MAX ? QRINTF_TOO_LONG \
@@ -175,9 +175,9 @@ static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
 #define QRINTF_TAIL(j)                                                                         \
     enum {                                                                                     \
         QRINTF_GAP(j, T),                                                                      \
-        qrintf_eT = qrintf_e##j                                            ? qrintf_e##j       \
+        qrintf_eT = qrintf_e##j != 0 ? qrintf_e##j       \
                     : QRINTF_IS(qrintf_qT, "%%", 2)                         ? QRINTF_NOT_KNOWN  \
-                    : qrintf_s##j || qrintf_qT != qrintf_length             ? QRINTF_NOT_THAT_MANY \
+                    : qrintf_s##j != 0 || qrintf_qT != qrintf_length             ? QRINTF_NOT_THAT_MANY \
                                                                             : QRINTF_SPECIALIZED \
     };
 

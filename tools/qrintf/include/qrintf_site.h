@@ -85,20 +85,27 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 
 #define QRINTF_TAKE(k, argument) const qrintf_t##k##_t qrintf_t##k = (argument);
 
+/* clang wants to be told that extensions are meant, even in a system's header; gcc would hush the user's warnings too. */
+#ifdef __clang__
+#define QRINTF_EXTENSION __extension__
+#else
+#define QRINTF_EXTENSION
+#endif
+
 /*
  * One call with n arguments behind the format stands between QRINTF_OPEN and QRINTF_CLOSE: the two ways it can go, with a
  * comma between them. `left` is a reason of the function's own not to touch it. (The ways are no argument of a macro, as
  * the preprocessor scans those twice.)
  */
 #define QRINTF_OPEN(n, function, f, left, ...)                                                                \
-    __extension__({                                                                                           \
+    QRINTF_EXTENSION ({                                                                                           \
         QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                                              \
         QRINTF_PARSE(n, f)                                                                                    \
         enum {                                                                                                \
             qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                                 \
             qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                                               \
             qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,                               \
-            qrintf_outcome = qrintf_eT                              ? (int)qrintf_eT                          \
+            qrintf_outcome = qrintf_eT != 0                         ? (int)qrintf_eT                          \
                              : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE                    \
                              : (left)                               ? QRINTF_NOT_NEEDED                       \
                                                                     : QRINTF_SPECIALIZED                      \
@@ -109,14 +116,14 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     );               \
     })
 
-/* Takes the arguments, and finds the room that they may need. */
-#define QRINTF_PREPARE(n, ...)                              \
-    QRINTF_ZIP_##n(QRINTF_TAKE, __VA_ARGS__)                \
-    int qrintf_width = 0, qrintf_precision = QRINTF_NONE;   \
-    qrintf_size_t qrintf_room = qrintf_fixed;               \
-    char *qrintf_p;                                         \
-    int qrintf_result;                                      \
-    QRINTF_EACH_##n(QRINTF_MEASURE, 0)
+/* Takes the arguments, and finds the room that they may need. Declarations all: some programs want those to come first. */
+#define QRINTF_PREPARE(n, ...)                                                                    \
+    QRINTF_ZIP_##n(QRINTF_TAKE, __VA_ARGS__)                                                      \
+    int qrintf_width = 0, qrintf_precision = QRINTF_NONE;                                         \
+    QRINTF_EACH_##n(QRINTF_MEASURE, 0)                                                            \
+    const qrintf_size_t qrintf_room = qrintf_fixed QRINTF_EACH_##n(QRINTF_ADD_MEASURE, 0);        \
+    char *qrintf_p;                                                                               \
+    int qrintf_result;
 
 /* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
 #define QRINTF_WRITE(n)                        \
@@ -190,7 +197,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 
 /* A call that is left for the number of its arguments. */
 #ifdef QRINTF_REPORT
-#define QRINTF_LEAVE(function, outcome, plain) __extension__({ QRINTF_NOTE(function, outcome, "") plain; })
+#define QRINTF_LEAVE(function, outcome, plain) QRINTF_EXTENSION ({ QRINTF_NOTE(function, outcome, "") plain; })
 #else
 #define QRINTF_LEAVE(function, outcome, plain) plain
 #endif
