@@ -66,6 +66,50 @@ int main(void)
     }
 }
 
+/// What projects ask for beyond `-Wall -Wextra`, by compiler. Those that contradict the code below are not among them.
+const STRICT: &str = "-Wshadow -Wcast-qual -Wcast-align -Wconversion -Wsign-conversion -Wundef -Wvla -Wnested-externs \
+    -Wstrict-prototypes -Wmissing-prototypes -Wredundant-decls -Wunused -Wunused-macros -Wswitch-default -Wswitch-enum \
+    -Wpointer-arith -Wbad-function-cast -Wdeclaration-after-statement -Wformat=2 -Wdouble-promotion -Wwrite-strings \
+    -Winline -Wnull-dereference -Wfloat-equal -Wdisabled-optimization -Wunreachable-code -Wstrict-overflow=2 \
+    -Wmissing-noreturn -Wc++-compat -Wjump-misses-init";
+
+#[test]
+fn strict_projects_see_no_warning_of_ours() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "a.c",
+        r#"#include <stdio.h>
+int write_line(char *out, unsigned long size, unsigned a, const char *name, double seconds, long long big);
+int write_line(char *out, unsigned long size, unsigned a, const char *name, double seconds, long long big)
+{
+    int length;
+    if (a > 3)
+        length = sprintf(out, "%u.%u", a & 255U, a >> 8);
+    else
+        length = sprintf(out, "%-5d|%c|%5s", (int)a, 'x', name);
+    length += snprintf(out, size, "%s %-10s %08x %.3f %g %lld %zu%%\n", name, name, a, seconds, seconds, big, sizeof a);
+    printf("%d %p\n", length, (void *)out);
+    fprintf(stderr, "%s=%*.*d\n", name, 4, 2, length);
+    return snprintf(out, 10, "%d", length);
+}
+"#,
+    );
+    for compiler in compilers() {
+        // Each compiler leaves out what it does not know.
+        let known = if compiler.contains("clang") {
+            "-Weverything -Wno-unknown-warning-option -Wno-disabled-macro-expansion -Wno-used-but-marked-unused -Wno-tautological-value-range-compare".to_owned()
+        } else {
+            format!("{STRICT} -Wlogical-op -Wduplicated-branches -Wduplicated-cond -Wtrampolines -Wno-padded")
+        };
+        for level in ["-O1", "-O3"] {
+            let line = format!("{level} -Wall -Wextra -Werror {known} -D_GNU_SOURCE -c a.c");
+            let (alone, driven) = both(&sandbox, compiler, &line);
+            assert_eq!(alone, driven, "{compiler} {line}");
+            assert_eq!(alone, "", "{compiler} {line}");
+        }
+    }
+}
+
 #[test]
 fn dependencies_are_the_same() {
     let sandbox = Sandbox::with_source();
