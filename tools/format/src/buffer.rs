@@ -66,7 +66,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Buffer for Fixed<S> {
         arguments: A,
         write: impl FnOnce(&mut Cursor<'_, Bytes>, A),
     ) -> Result<(), Full> {
-        let before = self.len();
+        let before = self.begin();
         let mut cursor = Cursor::open(self);
         write(&mut cursor, arguments);
         cursor.close();

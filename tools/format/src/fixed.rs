@@ -93,6 +93,14 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Fixed<S> {
         self.storage
     }
 
+    /// Begins a call, of which nothing is missing yet, and tells how much is written.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> usize {
+        // A call that panicked may have left something.
+        self.missing = 0;
+        self.length
+    }
+
     /// Ends a call that began when so much was written.
     #[inline]
     pub(crate) fn settle(&mut self, before: usize) -> Result<(), Full> {

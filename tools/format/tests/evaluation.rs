@@ -158,6 +158,132 @@ fn a_panic_in_an_argument_leaves_a_whole_buffer() {
 }
 
 #[test]
+fn a_panic_in_an_argument_leaves_a_fixed_buffer_of_use() {
+    struct Panics;
+    impl std::fmt::Display for Panics {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("too long")?;
+            panic!("as asked")
+        }
+    }
+    let mut out = format::Fixed::new([0; 4]);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| append!(out, "{}", Panics)));
+    assert!(result.is_err());
+    assert_eq!(append!(out, "{}", 1234), Ok(()));
+    assert_eq!(out.as_bytes(), b"1234");
+}
+
+#[test]
+fn a_hundred_arguments() {
+    let mut out = Vec::new();
+    append!(
+        out,
+        "{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}{}",
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9
+    );
+    assert_eq!(out, "0123456789".repeat(10).as_bytes());
+}
+
+#[test]
 fn widths_beyond_the_limit_panic_as_in_core() {
     let mut out = String::new();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| append!(out, "{:1$}", 7, 65_536)));

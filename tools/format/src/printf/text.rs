@@ -11,6 +11,14 @@ use alloc::vec::Vec;
 use core::ffi::CStr;
 use core::ptr::NonNull;
 
+mod sealed {
+    /// Only this crate has one, and so only it can implement a method that takes one: what goes into a `String` has to
+    /// be UTF-8.
+    #[derive(Debug, Clone, Copy)]
+    pub struct Seal;
+}
+use sealed::Seal;
+
 /// A value that `%s` takes. A `String` takes only text, a buffer of bytes any.
 #[diagnostic::on_unimplemented(
     message = "`%s` can't write `{Self}` to this buffer",
@@ -19,7 +27,7 @@ use core::ptr::NonNull;
 )]
 pub trait Str<E> {
     /// Its bytes; `None` is C's null pointer.
-    fn bytes(&self) -> Option<&[u8]>;
+    fn bytes(&self, seal: Seal) -> Option<&[u8]>;
 }
 
 /// A value that `%c` takes. A `String` takes only a `char`, a buffer of bytes any byte.
@@ -30,7 +38,7 @@ pub trait Str<E> {
 )]
 pub trait Character<E> {
     /// Its bytes, at the beginning of four.
-    fn bytes(&self) -> ([u8; 4], usize);
+    fn bytes(&self, seal: Seal) -> ([u8; 4], usize);
 }
 
 /// A value that `%p` takes.
@@ -51,7 +59,7 @@ macro_rules! strings {
     (@ Any, $type:ty, |$value:ident| $bytes:expr) => {
         impl<E: Encoding> Str<E> for $type {
             #[inline(always)]
-            fn bytes(&self) -> Option<&[u8]> {
+            fn bytes(&self, _: Seal) -> Option<&[u8]> {
                 let $value = self;
                 Some($bytes)
             }
@@ -60,7 +68,7 @@ macro_rules! strings {
     (@ Bytes, $type:ty, |$value:ident| $bytes:expr) => {
         impl Str<Bytes> for $type {
             #[inline(always)]
-            fn bytes(&self) -> Option<&[u8]> {
+            fn bytes(&self, _: Seal) -> Option<&[u8]> {
                 let $value = self;
                 Some($bytes)
             }
@@ -86,28 +94,28 @@ strings! {
 
 impl<const N: usize> Str<Bytes> for [u8; N] {
     #[inline(always)]
-    fn bytes(&self) -> Option<&[u8]> {
+    fn bytes(&self, _: Seal) -> Option<&[u8]> {
         Some(self)
     }
 }
 
 impl<E, T: Str<E> + ?Sized> Str<E> for &T {
     #[inline(always)]
-    fn bytes(&self) -> Option<&[u8]> {
-        (**self).bytes()
+    fn bytes(&self, seal: Seal) -> Option<&[u8]> {
+        (**self).bytes(seal)
     }
 }
 
 impl<E, T: Str<E>> Str<E> for Option<T> {
     #[inline(always)]
-    fn bytes(&self) -> Option<&[u8]> {
-        self.as_ref()?.bytes()
+    fn bytes(&self, seal: Seal) -> Option<&[u8]> {
+        self.as_ref()?.bytes(seal)
     }
 }
 
 impl<E: Encoding> Character<E> for char {
     #[inline(always)]
-    fn bytes(&self) -> ([u8; 4], usize) {
+    fn bytes(&self, _: Seal) -> ([u8; 4], usize) {
         let mut bytes = [0; 4];
         let length = self.encode_utf8(&mut bytes).len();
         (bytes, length)
@@ -118,7 +126,7 @@ macro_rules! characters {
     ($($type:ty)*) => {$(
         impl Character<Bytes> for $type {
             #[inline(always)]
-            fn bytes(&self) -> ([u8; 4], usize) {
+            fn bytes(&self, _: Seal) -> ([u8; 4], usize) {
                 ([*self as u8, 0, 0, 0], 1)
             }
         }
@@ -129,8 +137,8 @@ characters!(u8 i8 i32);
 
 impl<E, T: Character<E>> Character<E> for &T {
     #[inline(always)]
-    fn bytes(&self) -> ([u8; 4], usize) {
-        (**self).bytes()
+    fn bytes(&self, seal: Seal) -> ([u8; 4], usize) {
+        (**self).bytes(seal)
     }
 }
 
@@ -157,7 +165,7 @@ pointers! {
 /// `%s`
 #[inline(always)]
 pub fn string<T: Str<E> + ?Sized, E: Encoding>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
-    let mut bytes = match (value.bytes(), layout.precision) {
+    let mut bytes = match (value.bytes(Seal), layout.precision) {
         (Some(bytes), _) => bytes,
         // As the GNU C library has it: all of it or nothing.
         (None, Some(0..6)) => b"",
@@ -174,7 +182,7 @@ pub fn string<T: Str<E> + ?Sized, E: Encoding>(out: &mut Cursor<'_, E>, value: &
 /// `%c`
 #[inline(always)]
 pub fn character<T: Character<E> + ?Sized, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
-    let (bytes, length) = value.bytes();
+    let (bytes, length) = value.bytes(Seal);
     if layout.width == 0 {
         return out.word(u64::from(u32::from_le_bytes(bytes)), length);
     }
