@@ -40,10 +40,13 @@ static const char *const texts[] = {
 /* The first two real-time signals are the C library's own. */
 #define FIRST_REAL_TIME 34
 
+/* An attendant may call no function of another library: not even strcpy, which this loop must not become. */
 static char *append(char *at, const char *text) {
-    size_t length = strlen(text);
-    memcpy(at, text, length);
-    return at + length;
+    for (; *text; text++) {
+        *at++ = *text;
+        __asm__ volatile("");
+    }
+    return at;
 }
 
 static char *append_number(char *at, int number) {

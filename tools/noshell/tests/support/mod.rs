@@ -8,6 +8,7 @@
 
 pub mod battery;
 pub mod corpus;
+pub mod generator;
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
