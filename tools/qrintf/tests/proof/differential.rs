@@ -16,8 +16,9 @@ use crate::{
 const CALLS_SHORT: u64 = 20_000;
 const CALLS_LONG: u64 = 1_000_000;
 
-/// How many of the calls that are promised to need no library may call it all the same.
-const UNKEPT_PERCENT_MAX: u64 = 60;
+/// How many of the calls that are promised to need no library may call it all the same: musl's `%p`, which is not ours
+/// to know, and texts whose bound is far above what they come to.
+const UNKEPT_PERCENT_MAX: u64 = 2;
 
 #[test]
 fn twenty_thousand_calls_equal_the_library() {
@@ -65,11 +66,11 @@ fn check(campaign: &Campaign, calls_min: u64) {
         "calls that should fold don't:\n{unkept}"
     );
     assert!(
-        folding.promised > folding.calls / 10,
+        folding.promised > folding.calls / 12,
         "too few calls were promised to fold: {folding:?}"
     );
     assert!(
-        folding.floats_kept * 4 < folding.floats * 3,
+        folding.floats_kept * 6 < folding.floats,
         "too many floats went to the library: {folding:?}"
     );
 }

@@ -109,8 +109,8 @@ fn size(random: &mut Random, form: Form) -> String {
             .to_owned(),
         Form::SnprintfObjectPart(object) => random.below(object + 1).to_string(),
         _ => match random.below(12) {
-            0 | 1 => "HARNESS_ROOMY".to_owned(),
-            2..=4 => "HARNESS_FITS".to_owned(),
+            0..=2 => "HARNESS_ROOMY".to_owned(),
+            3 | 4 => "HARNESS_FITS".to_owned(),
             5 => "HARNESS_ONE_SHORT".to_owned(),
             6 => "HARNESS_TWO_SHORT".to_owned(),
             7 => "HARNESS_ONE_OVER".to_owned(),

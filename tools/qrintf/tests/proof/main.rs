@@ -10,6 +10,7 @@ mod differential;
 mod directive;
 mod emit;
 mod fortify;
+mod linkage;
 mod programs;
 mod random;
 mod site;

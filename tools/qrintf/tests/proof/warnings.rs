@@ -3,9 +3,9 @@
 //! clang keeps the column too. gcc points at the format's literal where plain gcc points into it, and adds a note with
 //! that place; either is accepted.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
-use crate::toolchain::{self, CLANG, GCC, GCC_11, MUSL, Toolchain};
+use crate::toolchain::{self, CLANG, GCC, GCC_11, MUSL, Toolchain, scratch};
 
 /// A diagnostic of the file itself: where it is, and the flag in brackets (or what else it says).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +17,7 @@ struct Diagnostic {
 
 #[test]
 fn wrong_calls_warn_where_they_did() {
+    let folder = scratch("wrong");
     let mut faults = String::new();
     for toolchain in [GCC, GCC_11, CLANG] {
         for flags in [
@@ -24,8 +25,8 @@ fn wrong_calls_warn_where_they_did() {
             &["-O2", "-Wall", "-Wextra", "-Wformat=2"],
             &["-Os", "-Wformat"],
         ] {
-            let plain = diagnostics(&toolchain, flags, false);
-            let ours = diagnostics(&toolchain, flags, true);
+            let plain = diagnostics(&folder, &toolchain, flags, false);
+            let ours = diagnostics(&folder, &toolchain, flags, true);
             let told = format!("{} {flags:?}", toolchain.name);
             assert!(plain.len() > 20, "{told}: {plain:?}");
             for expected in plain.iter().filter(|one| !one.is_note()) {
@@ -61,6 +62,7 @@ const STRICT: &str = "-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wca
 
 #[test]
 fn valid_code_is_silent() {
+    let folder = scratch("silent");
     let levels = [
         ("-O1", "gnu89"),
         ("-O2", "gnu11"),
@@ -79,7 +81,8 @@ fn valid_code_is_silent() {
             for more in more {
                 let mut compile = toolchain.specialized();
                 compile
-                    .args([level, "-c", "-o", "/dev/null"])
+                    .args([level, "-c", "-o"])
+                    .arg(folder.join("silent.o"))
                     .arg(format!("-std={standard}"));
                 compile
                     .args(STRICT.split_whitespace())
@@ -123,7 +126,12 @@ fn has(ours: &BTreeSet<Diagnostic>, expected: &Diagnostic, exactly: bool) -> boo
                 .any(|one| one.line == expected.line && one.column <= expected.column))
 }
 
-fn diagnostics(toolchain: &Toolchain, flags: &[&str], specialized: bool) -> BTreeSet<Diagnostic> {
+fn diagnostics(
+    folder: &Path,
+    toolchain: &Toolchain,
+    flags: &[&str],
+    specialized: bool,
+) -> BTreeSet<Diagnostic> {
     let mut compile = if specialized {
         toolchain.specialized()
     } else {
@@ -131,7 +139,8 @@ fn diagnostics(toolchain: &Toolchain, flags: &[&str], specialized: bool) -> BTre
     };
     compile
         .args(flags)
-        .args(["-std=gnu11", "-c", "-o", "/dev/null"])
+        .args(["-std=gnu11", "-c", "-o"])
+        .arg(folder.join("warned.o"))
         .arg("warned.c");
     compile
         .args(["-Wno-format-truncation", "-Wno-format-overflow", "-Wno-restrict"])
