@@ -5,6 +5,7 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 MEMCACHED ?=
 FUZZ_SECONDS ?= 60
+NOSHELL_FUZZ ?= 50000:2
 
 TARGET   := $(or $(CARGO_TARGET_DIR),target)
 HIKYAKU  := $(TARGET)/release/hikyaku
@@ -25,7 +26,7 @@ HAVE_FMT := @test -e /usr/include/fmt/compile.h || apt-get -q -y install --no-in
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-qrintf fuzz doc install uninstall clean help fuzz-long test-long test-aarch64
+.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-qrintf bench-spawn fuzz doc install uninstall clean help fuzz-long test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -46,9 +47,10 @@ check-digits: ## prove the digits of qrintf.h and format: every number of 32 bit
 	tools/qrintf/check/long
 	$(CARGO) test --release --locked -p hikyaku-format --test exhaustive -- --include-ignored
 
-fuzz-long: ## hold a million random printf calls built by qrintf-cc against the C library (QRINTF_FUZZ_SEED=N repeats)
+fuzz-long: ## hold a million random printf calls (QRINTF_FUZZ_SEED=N repeats) and 50,000 commands (NOSHELL_FUZZ=COUNT:SEED) against libc's
 	tests/install
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof a_million_calls -- --ignored --nocapture
+	NOSHELL_FUZZ=$(NOSHELL_FUZZ) $(CARGO) test --locked -p hikyaku-noshell --test fuzz
 
 test-long: ## build Redis, memcached and nginx by qrintf-cc and run their tests, start 100,000 processes: what takes too long for `make test`
 	tests/install-long
@@ -71,11 +73,12 @@ lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
-bench: build ## measure every table again, beside memcached (MEMCACHED=PATH), the peers of the loop and printf
+bench: build ## measure every table again, beside memcached (MEMCACHED=PATH), the peers of the loop, printf and libc's system
 	$(HAVE_MEMCACHED)
 	$(HAVE_FMT)
 	bench/run --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 	bench/qrintf/run --qrintf-cc $(QRINTF)
+	bench/spawn --hikyaku $(HIKYAKU)
 
 bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names another than apt's)
 	$(HAVE_MEMCACHED)
@@ -84,6 +87,9 @@ bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names 
 bench-qrintf: build ## measure qrintf-cc beside glibc and {fmt}, and format::append! beside write! (a few minutes)
 	$(HAVE_FMT)
 	bench/qrintf/run --qrintf-cc $(QRINTF)
+
+bench-spawn: build ## measure spawn and libnoshell beside vfork, posix_spawn, std, and libc's system and popen
+	bench/spawn --hikyaku $(HIKYAKU)
 
 fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS=60)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked

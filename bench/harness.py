@@ -222,12 +222,18 @@ def middle(spreads):
     return sorted(spreads, key=lambda spread: spread["median"])[len(spreads) // 2]
 
 
+SERVERS_IN_PHASES = """\
+A ratio is ours over the peer's: within one generator process the servers are driven in turn in phases of milliseconds,
+each server's CPU clock is read at the phases' edges, and the ratio is the median over the cycles, with its quartiles."""
+
+
 class Results:
     """Findings as they come: printed at once, written in the end."""
 
-    def __init__(self, table, arguments):
+    def __init__(self, table, arguments, method=SERVERS_IN_PHASES):
         self.table = table
         self.arguments = arguments
+        self.method = method
         self.findings = []
         self.raw = []
 
@@ -245,7 +251,7 @@ class Results:
             writer.writerow(("row", "metric", "server", "repetition", "value"))
             writer.writerows(self.raw)
         (folder / "summary.md").write_text(summary(self.table, self.findings))
-        (folder / "README.md").write_text(readme(self.table, self.arguments, notes))
+        (folder / "README.md").write_text(readme(self.table, self.arguments, notes, self.method))
         print(f"\nwritten to {folder}")
 
 
@@ -308,7 +314,7 @@ def shown(argument):
     return os.path.basename(argument) if os.path.isabs(argument) else argument
 
 
-def readme(table, arguments, notes):
+def readme(table, arguments, notes, method):
     now = datetime.datetime.now(datetime.timezone.utc)
     lines = [
         f"# {table}: {now:%Y-%m-%d}",
@@ -318,9 +324,8 @@ def readme(table, arguments, notes):
         f"- Command: `{' '.join(map(shown, arguments))}`",
         *(f"- {note}" for note in notes),
         "",
-        "`summary.md` has the table, `raw.csv` every repetition. A ratio is ours over the peer's: within one generator process",
-        "the servers are driven in turn in phases of milliseconds, each server's CPU clock is read at the phases' edges, and",
-        "the ratio is the median over the cycles, with its quartiles. Absolute numbers depend on the machine and the minute.",
+        "`summary.md` has the table, `raw.csv` every repetition. Absolute numbers depend on the machine and the minute.",
+        method,
         "",
     ]
     return "\n".join(lines)

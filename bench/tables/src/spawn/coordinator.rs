@@ -25,6 +25,7 @@ pub(super) fn measure(options: &Options, prefix: &[&str]) -> Result<Report, Erro
         child: &child,
         prefix,
         noshell: noshell(options),
+        rounds: options.rounds,
     };
     let rows: Vec<&Row> = ROWS.iter().filter(|row| wanted(options, row)).collect();
     let parents = options.parents.iter();

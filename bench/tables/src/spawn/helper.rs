@@ -9,10 +9,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Answers the coordinator until it closes the conversation.
-pub(super) fn serve(child: &Path, touched: u64, noshell: Option<&Path>) -> Result<(), Error> {
+pub(super) fn serve(child: &Path, touched: u64, noshell: Option<&Path>, zygotes: usize) -> Result<(), Error> {
     let (commands, mut answers) = sys::take_standard_streams().map_err(Error::Protocol)?;
     // Helpers of the methods start before the memory is touched, as they would in a server.
-    let context = Context::new(child, noshell);
+    let context = Context::new(child, noshell, zygotes);
     let touched = sys::touch(touched as usize);
     for line in BufReader::new(commands).lines() {
         let line = line.map_err(Error::Protocol)?;
@@ -42,7 +42,7 @@ fn measure(context: &Context, line: &str) -> Result<Turn, String> {
     while blocked.len() < count && (blocked.is_empty() || Instant::now() < end) {
         blocked.push(method(context)?.as_nanos() as u64);
     }
-    context.settle()?;
+    context.settle();
     let after = sys::usage();
     let own = after.own - before.own;
     Ok(Turn {

@@ -15,6 +15,8 @@ pub(super) enum Kind {
     Plain,
     /// This program with `libnoshell.so` preloaded.
     Preloaded,
+    /// This program with zygotes, one for each turn.
+    Zygotes,
     Python,
     Go,
     Node,
@@ -54,6 +56,8 @@ pub(super) struct Materials<'a> {
     pub(super) child: &'a Path,
     pub(super) prefix: &'a [&'a str],
     pub(super) noshell: Result<PathBuf, String>,
+    /// Turns that each row will have.
+    pub(super) rounds: u32,
 }
 
 /// A running parent. It ends when its standard input closes.
@@ -72,6 +76,11 @@ impl Host {
                 let library = materials.noshell.clone()?;
                 let mut command = own(materials, touched).map_err(|error| error.to_string())?;
                 command.env("LD_PRELOAD", library);
+                command
+            }
+            Kind::Zygotes => {
+                let mut command = own(materials, touched).map_err(|error| error.to_string())?;
+                command.arg(format!("--zygotes={}", materials.rounds));
                 command
             }
             Kind::Python => script(

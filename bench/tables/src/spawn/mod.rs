@@ -47,7 +47,16 @@ use crate::Error;
 /// that cannot be measured is no error; the report says why.
 pub fn run(options: Options, prefix: &[&str]) -> Result<Option<Report>, Error> {
     if let Some(child) = &options.helper {
-        return helper::serve(child, options.touched, options.noshell.as_deref()).map(|()| None);
+        return helper::serve(
+            child,
+            options.touched,
+            options.noshell.as_deref(),
+            options.zygotes,
+        )
+        .map(|()| None);
+    }
+    if let Some(path) = &options.write_child {
+        return scratch::write_program(path, &child::image().ok_or(Error::Machine)?).map(|()| None);
     }
     let report = coordinator::measure(&options, prefix)?;
     for (path, content) in [

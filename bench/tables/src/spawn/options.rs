@@ -54,4 +54,10 @@ pub struct Options {
     /// Memory that this measured parent touches, in bytes
     #[arg(long, hide = true, default_value_t = 0)]
     pub(super) touched: u64,
+    /// Zygotes that this measured parent starts before it touches memory
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub(super) zygotes: usize,
+    /// Write the child to a file, and measure nothing
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub(super) write_child: Option<PathBuf>,
 }

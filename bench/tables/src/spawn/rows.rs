@@ -27,7 +27,7 @@ const fn row(key: &'static str, what: &'static str, kind: Kind, article: Option<
 /// The row that all others are held against.
 pub(super) const FLOOR: &str = "vfork";
 
-use Kind::{Go, Node, Plain, Preloaded, Python};
+use Kind::{Go, Node, Plain, Preloaded, Python, Zygotes};
 
 /// All rows. The first is what the others are held against.
 pub(super) const ROWS: &[Row] = &[
@@ -89,9 +89,26 @@ pub(super) const ROWS: &[Row] = &[
         None,
     ),
     row("system-noshell", "system_noshell(argv)", Plain, None),
+    row("spawn-noshell", "spawn_noshell(argv)", Plain, None),
+    row("spawn", "our spawn: Command::spawn, wait", Plain, None),
+    row("spawn-output", "our spawn: Command::output", Plain, None),
+    row(
+        "spawn-async",
+        "our spawn: Command::start, asynchronous",
+        Plain,
+        None,
+    ),
+    row("spawn-zygote", "our spawn: by a zygote", Zygotes, None),
+    row(
+        "spawn-limits",
+        "our spawn with user, limit and cgroup",
+        Plain,
+        None,
+    ),
     row("std-status", "Rust std: Command::status", Plain, None),
     row("std-output", "Rust std: Command::output", Plain, None),
     row("std-pre-exec", "Rust std: Command with pre_exec", Plain, None),
+    row("std-limits", "Rust std with user, limit and cgroup", Plain, None),
     row("python-run", "Python: subprocess.Popen, wait", Python, None),
     row(
         "python-pre-exec",

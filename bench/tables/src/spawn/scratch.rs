@@ -36,14 +36,21 @@ impl Scratch {
         }
     }
 
-    /// Writes a file that everybody may execute.
+    /// Writes a program, and says where it is.
     pub(super) fn program(&self, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
-        let path = self.file(name, content)?;
-        match fs::set_permissions(&path, fs::Permissions::from_mode(0o755)) {
-            Ok(()) => Ok(path),
-            Err(source) => Err(Error::File { path, source }),
-        }
+        let path = self.path.join(name);
+        write_program(&path, content).map(|()| path)
     }
+}
+
+/// Writes a file that everybody may execute.
+pub(super) fn write_program(path: &Path, content: &[u8]) -> Result<(), Error> {
+    fs::write(path, content)
+        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)))
+        .map_err(|source| Error::File {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 impl Drop for Scratch {

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
@@ -80,4 +80,20 @@ pub(super) fn take_standard_streams() -> io::Result<(File, File)> {
         }
     };
     Ok((take(0)?, take(1)?))
+}
+
+/// Waits until a descriptor can be read.
+pub(super) fn await_readable(descriptor: &impl AsFd) -> io::Result<()> {
+    let mut poll = libc::pollfd {
+        fd: descriptor.as_fd().as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one structure, which outlives the call.
+    let result = unsafe { libc::poll(&raw mut poll, 1, -1) };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }

@@ -2,11 +2,16 @@
 //! the calling thread.
 
 mod libc_calls;
+mod limited;
 mod noshell;
+mod own;
 mod raw;
 mod standard;
 
+use limited::Cgroup;
 use noshell::Library;
+use own::Zygotes;
+use std::cell::OnceCell;
 use std::ffi::{CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -34,6 +39,13 @@ const METHODS: &[(&str, Method)] = &[
     ("std-status", standard::status),
     ("std-output", standard::output),
     ("std-pre-exec", standard::pre_exec),
+    ("std-limits", limited::standard),
+    ("spawn", own::sync),
+    ("spawn-output", own::output),
+    ("spawn-async", own::asynchronous),
+    ("spawn-zygote", own::zygote),
+    ("spawn-limits", limited::ours),
+    ("spawn-noshell", noshell::spawn),
 ];
 
 /// The method of a row.
@@ -54,10 +66,12 @@ pub(super) struct Context {
     /// A command that only a shell can run: the child, then nothing.
     shell_command: CString,
     library: Result<Library, String>,
+    zygotes: Zygotes,
+    cgroup: OnceCell<Result<Cgroup, String>>,
 }
 
 impl Context {
-    pub(super) fn new(child: &Path, noshell: Option<&Path>) -> Result<Self, String> {
+    pub(super) fn new(child: &Path, noshell: Option<&Path>, zygotes: usize) -> Result<Self, String> {
         let text = child.as_os_str().as_bytes();
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
         if !text.iter().all(plain) {
@@ -76,6 +90,8 @@ impl Context {
             command: c_string("")?,
             shell_command: c_string("; :")?,
             library: noshell.ok_or_else(no_library).and_then(Library::open),
+            zygotes: Zygotes::start(zygotes)?,
+            cgroup: OnceCell::new(),
         })
     }
 
@@ -84,9 +100,17 @@ impl Context {
         [self.path.as_ptr(), std::ptr::null()]
     }
 
+    /// The control group of the children, made when it is first asked for.
+    fn cgroup(&self) -> Result<&Cgroup, String> {
+        self.cgroup
+            .get_or_init(Cgroup::new)
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+
     /// Waits for whatever a row has left behind, so that its CPU time is counted.
-    pub(super) fn settle(&self) -> Result<(), String> {
-        Ok(())
+    pub(super) fn settle(&self) {
+        self.zygotes.settle();
     }
 }
 

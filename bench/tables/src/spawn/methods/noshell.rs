@@ -20,6 +20,8 @@ type Popen = unsafe extern "C" fn(
     c_int,
 ) -> *mut libc::FILE;
 type Pclose = unsafe extern "C" fn(*mut Passed) -> c_int;
+type Spawn = unsafe extern "C" fn(*const *const c_char, *mut c_void) -> c_int;
+type Wait = unsafe extern "C" fn(c_int) -> c_int;
 type System = unsafe extern "C" fn(*const *const c_char) -> c_int;
 
 /// The functions of an opened library, which is never closed.
@@ -27,6 +29,8 @@ pub(super) struct Library {
     popen: Popen,
     pclose: Pclose,
     system: System,
+    spawn: Spawn,
+    wait: Wait,
 }
 
 impl Library {
@@ -52,6 +56,8 @@ impl Library {
                 popen: std::mem::transmute::<*mut c_void, Popen>(symbol(c"popen_noshell")?),
                 pclose: std::mem::transmute::<*mut c_void, Pclose>(symbol(c"pclose_noshell")?),
                 system: std::mem::transmute::<*mut c_void, System>(symbol(c"system_noshell")?),
+                spawn: std::mem::transmute::<*mut c_void, Spawn>(symbol(c"spawn_noshell")?),
+                wait: std::mem::transmute::<*mut c_void, Wait>(symbol(c"wait_noshell")?),
             })
         }
     }
@@ -92,5 +98,21 @@ pub(super) fn system(context: &Context) -> Result<Duration, String> {
     let status = unsafe { (library.system)(argv.as_ptr()) };
     let blocked = began.elapsed();
     closed(status, "system_noshell")?;
+    Ok(blocked)
+}
+
+/// `spawn_noshell` with an argument vector and no options, `wait_noshell`.
+pub(super) fn spawn(context: &Context) -> Result<Duration, String> {
+    let library = context.library.as_ref().map_err(Clone::clone)?;
+    let argv = context.argv();
+    let began = Instant::now();
+    // SAFETY: the argument vector ends in a null pointer and outlives the call; no options may be null.
+    let pidfd = unsafe { (library.spawn)(argv.as_ptr(), std::ptr::null_mut()) };
+    let blocked = began.elapsed();
+    if pidfd < 0 {
+        return Err(last_error("spawn_noshell"));
+    }
+    // SAFETY: the pidfd is what spawn_noshell returned, once.
+    closed(unsafe { (library.wait)(pidfd) }, "wait_noshell")?;
     Ok(blocked)
 }
