@@ -35,7 +35,7 @@ pub(crate) struct Plan {
     _operations: Vec<Operation>,
     strings: Strings,
     _variables: Strings,
-    _pointers: [Vec<*const c_char>; 4],
+    _pointers: [Vec<*const c_char>; 2],
     _limits: Vec<libc::rlimit64>,
     _groups: Vec<u32>,
 }
@@ -85,11 +85,9 @@ impl Plan {
             }
         };
 
-        let mut pointers = strings.pointers().skip(1);
-        let directory = pointers.next().filter(|_| options.directory.is_some());
-        let argv = terminated(pointers.by_ref().take(argument_count));
-        let candidates = terminated(pointers);
-        let mut shell_argv = shell_arguments(&argv, options.shell_scripts);
+        let directory = strings.pointers().nth(1).filter(|_| options.directory.is_some());
+        let mut pointers = pointers(&strings, argument_count)?;
+        let (candidates_at, shell_at) = (argument_count + 1, strings.len());
 
         let limits: Vec<_> = options
             .limits
@@ -97,7 +95,7 @@ impl Plan {
             .map(|&(_, soft, hard)| rlimit(soft, hard))
             .collect();
         let groups = options.groups.clone().unwrap_or_default();
-        let mut operations = Vec::with_capacity(16 + streams.places.len());
+        let mut operations = Vec::with_capacity(6 + streams.places.len());
         let mut list = List {
             command,
             operations: &mut operations,
@@ -111,11 +109,11 @@ impl Plan {
         let mut block = Box::new(Block::empty());
         block.operations = operations.as_ptr();
         block.operation_count = operations.len();
-        block.candidates = candidates.as_ptr();
-        block.argv = argv.as_ptr();
+        block.argv = pointers.as_ptr();
+        block.candidates = pointers[candidates_at..].as_ptr();
         block.envp = envp;
         if options.shell_scripts {
-            block.shell_argv = shell_argv.as_mut_ptr();
+            block.shell_argv = pointers[shell_at..].as_mut_ptr();
         }
         block.signal_mask = match options.mask {
             Mask::Set(set) => set.bits(),
@@ -128,7 +126,7 @@ impl Plan {
             _operations: operations,
             strings,
             _variables: variables,
-            _pointers: [argv, variables_of_its_own, candidates, shell_argv],
+            _pointers: [pointers, variables_of_its_own],
             _limits: limits,
             _groups: groups,
         })
@@ -241,6 +239,9 @@ fn open_streams(command: &Command, defaults: Defaults, streams: &mut Streams) ->
 /// and how many those are.
 fn strings(command: &Command) -> Result<(Strings, usize), TryReserveError> {
     let mut strings = Strings::default();
+    // Enough for most: the arguments, and a few places to look for the program.
+    let bytes = command.arguments.size() + 2 * command.program.len() + 100;
+    strings.try_reserve(bytes, command.arguments.len() + 12)?;
     strings.try_push(&[&command.program])?;
     strings.try_push(&[command.options.directory.as_deref().unwrap_or_default()])?;
     strings.try_push(&[command.arg0.as_deref().unwrap_or(&command.program)])?;
@@ -250,17 +251,20 @@ fn strings(command: &Command) -> Result<(Strings, usize), TryReserveError> {
     Ok((strings, command.arguments.len() + 1))
 }
 
-fn terminated(pointers: impl Iterator<Item = *const c_char>) -> Vec<*const c_char> {
-    pointers.chain([ptr::null()]).collect()
-}
-
-/// The shell, a place for the script, and the arguments after the script's own name.
-fn shell_arguments(argv: &[*const c_char], wanted: bool) -> Vec<*const c_char> {
-    if !wanted {
-        return Vec::new();
-    }
-    let head = [SHELL.as_ptr(), ptr::null()];
-    head.into_iter().chain(argv[1..].iter().copied()).collect()
+/// In one piece: the arguments, the candidates, and what a shell gets that runs a script, each with a null behind it. The
+/// last are the shell, a place for the script, and the arguments after the program's own name.
+fn pointers(strings: &Strings, argument_count: usize) -> Result<Vec<*const c_char>, TryReserveError> {
+    let mut pointers = Vec::new();
+    pointers.try_reserve(strings.len() + argument_count + 4)?;
+    // Before the arguments are the program and the directory.
+    pointers.extend(strings.pointers().skip(2).take(argument_count));
+    pointers.push(ptr::null());
+    pointers.extend(strings.pointers().skip(2 + argument_count));
+    pointers.push(ptr::null());
+    pointers.extend([SHELL.as_ptr(), ptr::null()]);
+    pointers.extend_from_within(1..argument_count);
+    pointers.push(ptr::null());
+    Ok(pointers)
 }
 
 fn rlimit(soft: u64, hard: u64) -> libc::rlimit64 {

@@ -31,6 +31,17 @@ impl Strings {
         Ok(())
     }
 
+    /// Makes room for so many bytes, final zeroes among them, and strings.
+    pub(crate) fn try_reserve(&mut self, bytes: usize, count: usize) -> Result<(), TryReserveError> {
+        self.bytes.try_reserve(bytes)?;
+        self.starts.try_reserve(count)
+    }
+
+    /// Bytes of all strings with their zeroes.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.starts.len()
     }

@@ -4,10 +4,17 @@
 
 mod checks;
 
+use std::sync::Mutex;
+
 use spawn::{Child, Command, Error};
+
+/// One after the other: a child that another thread is just starting has every file open for a moment that is open here,
+/// and a program that is open for writing cannot be executed (`ETXTBSY`).
+static ONE: Mutex<()> = Mutex::new(());
 
 #[test]
 fn every_option_holds_when_waiting_for_the_program() {
+    let _one = ONE.lock();
     for (name, check) in checks::ALL {
         println!("{name}");
         check(&Command::spawn);
@@ -16,6 +23,7 @@ fn every_option_holds_when_waiting_for_the_program() {
 
 #[test]
 fn every_option_holds_without_waiting() {
+    let _one = ONE.lock();
     let start = |command: &Command| -> Result<Child, Error> { command.start()?.wait() };
     for (name, check) in checks::ALL {
         println!("{name}");

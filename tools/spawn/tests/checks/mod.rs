@@ -255,9 +255,6 @@ fn at(number: i32, fd: &OwnedFd) -> OwnedFd {
 }
 
 fn descriptor_map(how: How<'_>) {
-    // The numbers are this check's, so one of it at a time.
-    static NUMBERS: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    let _numbers = NUMBERS.lock();
     // Three that change places in a ring, one that is a copy, and one of another kind; all in one map.
     let [a, b, c] = ["a", "b", "c"].map(contents);
     let mut command = Command::new("cat");
