@@ -25,7 +25,8 @@ struct noshell_variable {
     const char *text; /* NAME=value */
     unsigned short name_length;
     unsigned char exported;
-    int next; /* dash: index of the next in the chain, or -1; bash: the bucket */
+    unsigned hash; /* dash: of the name, before it is folded into a chain */
+    int next;      /* dash: index of the next in the chain, or -1; bash: the bucket */
 };
 
 /* More than any shell adds to the variables that are given. */

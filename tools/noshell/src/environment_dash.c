@@ -31,45 +31,58 @@ static const char *const own_variables[] = {
 
 _Static_assert(OWN_COUNT + 2 <= NOSHELL_VARIABLES_EXTRA, "PPID and PWD may come on top");
 
-static unsigned chain_of(const char *text, size_t length) {
+/* A name in front of "=", or in front of nothing. */
+struct name {
+    size_t length; /* 0 if it is none */
+    unsigned hash;
+};
+
+/* Reads name, length and hash in one go: each call of system comes here with the whole environment. */
+static struct name read_name(const char *text) {
     unsigned hash = (unsigned)(unsigned char)text[0] << 4;
-    for (size_t i = 0; i < length; i++)
-        hash += (unsigned char)text[i];
-    return hash % CHAINS;
+    const char *at = text;
+    for (;; at++) {
+        unsigned char c = (unsigned char)*at;
+        if ((unsigned)(c | 32) - 'a' >= 26 && c != '_' && ((unsigned)c - '0' >= 10 || at == text))
+            break;
+        hash += c;
+    }
+    return (struct name){(size_t)(at - text), hash};
 }
 
-static struct noshell_variable *find(struct table *table, const char *text, size_t length, unsigned chain) {
-    for (int i = table->heads[chain]; i >= 0; i = table->variables[i].next) {
+static struct noshell_variable *find(struct table *table, const char *text, struct name name) {
+    for (int i = table->heads[name.hash % CHAINS]; i >= 0; i = table->variables[i].next) {
         struct noshell_variable *variable = &table->variables[i];
-        if (variable->name_length == length && memcmp(variable->text, text, length) == 0)
+        if (variable->hash == name.hash && variable->name_length == name.length &&
+            memcmp(variable->text, text, name.length) == 0)
             return variable;
     }
     return NULL;
 }
 
+static struct noshell_variable *append(struct table *table, struct name name) {
+    unsigned chain = name.hash % CHAINS;
+    int index = table->count++;
+    int *link = table->tails[chain] >= 0 ? &table->variables[table->tails[chain]].next : &table->heads[chain];
+    *link = index;
+    table->tails[chain] = index;
+    table->variables[index] =
+        (struct noshell_variable){.name_length = (unsigned short)name.length, .hash = name.hash, .next = -1};
+    return &table->variables[index];
+}
+
 /* Sets a variable, at the end of its chain if it is new. Exporting is for ever. */
-static struct noshell_variable *set(struct table *table, const char *text, size_t length, int exported) {
-    unsigned chain = chain_of(text, length);
-    struct noshell_variable *variable = find(table, text, length, chain);
-    if (!variable) {
-        int index = table->count++;
-        variable = &table->variables[index];
-        *variable = (struct noshell_variable){.name_length = (unsigned short)length, .next = -1};
-        if (table->tails[chain] >= 0)
-            table->variables[table->tails[chain]].next = index;
-        else
-            table->heads[chain] = index;
-        table->tails[chain] = index;
-    }
+static void set(struct table *table, const char *text, struct name name, int exported) {
+    struct noshell_variable *variable = find(table, text, name);
+    if (!variable)
+        variable = append(table, name);
     variable->text = text;
     variable->exported |= (unsigned char)exported;
-    return variable;
 }
 
 static const char *value_of(struct table *table, const char *name) {
-    size_t length = strlen(name);
-    struct noshell_variable *variable = find(table, name, length, chain_of(name, length));
-    return variable && variable->text[length] == '=' ? variable->text + length + 1 : NULL;
+    struct noshell_variable *variable = find(table, name, read_name(name));
+    return variable && variable->text[variable->name_length] == '=' ? variable->text + variable->name_length + 1 : NULL;
 }
 
 static int is_number(const char *text) {
@@ -80,13 +93,13 @@ static int is_number(const char *text) {
 static enum noshell_reason import(struct table *table, char *const *environment) {
     for (; *environment; environment++) {
         const char *text = *environment;
-        size_t length = noshell_name_length(text);
-        if (text[length] == 0 || length > USHRT_MAX || !noshell_is_name(text, length))
+        struct name name = read_name(text);
+        if (name.length == 0 || text[name.length] != '=')
             continue;
         /* dash refuses to start with an OPTIND that is no number. */
-        if (length == 6 && memcmp(text, "OPTIND", 6) == 0 && !is_number(text + 7))
+        if (name.length > USHRT_MAX || (name.length == 6 && memcmp(text, "OPTIND", 6) == 0 && !is_number(text + 7)))
             return NOSHELL_ENVIRONMENT;
-        set(table, text, length, 1);
+        set(table, text, name, 1);
     }
     return NOSHELL_DIRECT;
 }
@@ -110,14 +123,14 @@ static enum noshell_reason set_parent(struct table *table, struct noshell_scratc
     text[31] = 0;
     text = digits(text + 31, (unsigned long)getpid()) - 5;
     memcpy(text, "PPID=", 5);
-    set(table, text, 4, 0);
+    set(table, text, read_name(text), 0);
     return NOSHELL_DIRECT;
 }
 
 static enum noshell_reason set_own(struct table *table, struct noshell_scratch *scratch) {
     char *directory;
-    set(table, "IFS= \t\n", 3, 0);
-    set(table, "OPTIND=1", 6, 0);
+    set(table, "IFS= \t\n", read_name("IFS"), 0);
+    set(table, "OPTIND=1", read_name("OPTIND"), 0);
     if (set_parent(table, scratch))
         return NOSHELL_NO_RESOURCES;
     if (noshell_directory_is(value_of(table, "PWD")))
@@ -127,18 +140,18 @@ static enum noshell_reason set_own(struct table *table, struct noshell_scratch *
         return NOSHELL_NO_RESOURCES;
     if (noshell_directory_find(directory, PATH_MAX + 8) < 0)
         return NOSHELL_DIRECTORY;
-    set(table, directory, 3, 1);
+    set(table, directory, read_name(directory), 1);
     return NOSHELL_DIRECT;
 }
 
 static enum noshell_reason assign(struct table *table, const struct noshell_command *command) {
     for (size_t i = 0; i < command->assignment_count; i++) {
         const char *text = command->assignments[i];
-        size_t length = noshell_name_length(text);
+        struct name name = read_name(text);
         /* These two have a life of their own in the shell. */
-        if (length > USHRT_MAX || (length == 6 && (!memcmp(text, "OPTIND", 6) || !memcmp(text, "LINENO", 6))))
+        if (name.length > USHRT_MAX || (name.length == 6 && (!memcmp(text, "OPTIND", 6) || !memcmp(text, "LINENO", 6))))
             return NOSHELL_ENVIRONMENT;
-        set(table, text, length, 1);
+        set(table, text, name, 1);
     }
     return NOSHELL_DIRECT;
 }
@@ -162,7 +175,7 @@ enum noshell_reason noshell_environment_of_dash(char *const *environment, const 
     for (int i = 0; i < CHAINS; i++)
         table.heads[i] = table.tails[i] = -1;
     for (size_t i = 0; i < OWN_COUNT; i++)
-        set(&table, own_variables[i], noshell_name_length(own_variables[i]), 0);
+        set(&table, own_variables[i], read_name(own_variables[i]), 0);
     if ((reason = import(&table, environment)) || (reason = set_own(&table, scratch)) || (reason = assign(&table, command)))
         return reason;
     result->path = value_of(&table, "PATH");
