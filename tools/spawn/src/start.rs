@@ -168,8 +168,13 @@ impl Starting {
         self.process.as_ref().map(Process::pid)
     }
 
-    /// The child, or what failed; `None` when that is not known yet, and after it was answered.
+    /// The child, or what failed; `None` when that is not known yet, and after it was answered. A child that failed may
+    /// still be about to end, and have its descriptors open, when this answers; [`wait`](Starting::wait) waits for that.
     pub fn poll(&mut self) -> Option<Result<Child, Error>> {
+        self.answer(|process| reaper::adopt(process, None))
+    }
+
+    fn answer(&mut self, end: impl FnOnce(Process)) -> Option<Result<Child, Error>> {
         if self.lent.as_ref()?.plan.block.is_present() {
             return None;
         }
@@ -180,8 +185,7 @@ impl Starting {
         match lent.plan.failure() {
             None => Some(Ok(Child::new(process, std::mem::take(&mut lent.streams)))),
             Some(error) => {
-                // It is about to end; whoever must not wait cannot wait for that either.
-                reaper::adopt(process, None);
+                end(process);
                 Some(Err(error))
             }
         }
@@ -196,7 +200,7 @@ impl Starting {
     /// When [`poll`](Starting::poll) has answered already.
     pub fn wait(mut self) -> Result<Child, Error> {
         loop {
-            if let Some(known) = self.poll() {
+            if let Some(known) = self.answer(reap) {
                 return known;
             }
             let lent = self.lent.as_ref().expect("`poll` has not answered yet");
