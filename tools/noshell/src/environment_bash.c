@@ -43,6 +43,15 @@ static int is_own(const char *text, size_t length) {
            is_among(own_names, sizeof own_names / sizeof *own_names, text, length);
 }
 
+/* bash complains of a locale that is not installed; these always are. LANG it takes without a word. */
+static int is_silent_locale(const char *value) {
+    return *value == 0 || strcmp(value, "C") == 0 || strcmp(value, "POSIX") == 0 || strcmp(value, "C.UTF-8") == 0;
+}
+
+static int is_locale(const char *text, size_t length) {
+    return length > 3 && memcmp(text, "LC_", 3) == 0;
+}
+
 /* FNV-1, 32 bits: http://www.isthe.com/chongo/tech/comp/fnv/ */
 static unsigned hash_of(const char *text, size_t length) {
     unsigned hash = 2166136261u;
@@ -91,6 +100,8 @@ static enum noshell_reason import(struct table *table, char *const *environment,
             continue;
         if (length > USHRT_MAX || is_own(text, length))
             return NOSHELL_ENVIRONMENT;
+        if (is_locale(text, length) && !is_silent_locale(text + length + 1))
+            return NOSHELL_ENVIRONMENT;
         if (noshell_is_name(text, length))
             set(table, text, length);
         else if (*no_name)
@@ -126,6 +137,9 @@ static enum noshell_reason set_own(struct table *table, char *directory) {
     }
     if (old && (noshell_stat(old, &status) < 0 || !S_ISDIR(status.st_mode)))
         remove_name(table, "OLDPWD");
+    /* Prompts are not for a shell that asks nobody. */
+    remove_name(table, "PS1");
+    remove_name(table, "PS2");
     if (level && !is_level(level))
         return NOSHELL_ENVIRONMENT;
     if (!level)
@@ -139,7 +153,7 @@ static enum noshell_reason assign(struct table *table, const struct noshell_comm
     for (size_t i = 0; i < command->assignment_count; i++) {
         const char *text = command->assignments[i];
         size_t length = noshell_name_length(text);
-        if (length > USHRT_MAX || is_own(text, length) || (length >= 2 && memcmp(text, "LC", 2) == 0) ||
+        if (length > USHRT_MAX || is_own(text, length) || is_locale(text, length) ||
             (length == 4 && memcmp(text, "LANG", 4) == 0) ||
             is_among(assigned_names, sizeof assigned_names / sizeof *assigned_names, text, length))
             return NOSHELL_ENVIRONMENT;
