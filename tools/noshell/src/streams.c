@@ -278,19 +278,25 @@ static int close_and_wait(struct stream *stream) {
     return reported ? reported : flushed;
 }
 
-enum noshell_closing noshell_stream_close(FILE *file, int *result) {
+static enum noshell_closing close_ours(FILE *file, int *result) {
     struct stream stream;
-    int cancel_state, ignored;
-    /* Every fclose of the program comes here: say quickly that there is nothing to do. */
-    if (atomic_load_explicit(&stream_count, memory_order_relaxed) == 0 || !take_out(file, &stream))
+    if (!take_out(file, &stream) || stream.pid == 0)
         return NOSHELL_NOT_OURS;
-    if (stream.pid == 0)
-        return NOSHELL_NOT_OURS;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     *result = close_and_wait(&stream);
     free((void *)stream.place.path);
     if (stream.attendant)
         noshell_attendant_free(stream.attendant);
-    pthread_setcancelstate(cancel_state, &ignored);
     return NOSHELL_CLOSED;
+}
+
+enum noshell_closing noshell_stream_close(FILE *file, int *result) {
+    enum noshell_closing closing;
+    int cancel_state, ignored;
+    /* Every fclose of the program comes here: say quickly that there is nothing to do. */
+    if (atomic_load_explicit(&stream_count, memory_order_relaxed) == 0)
+        return NOSHELL_NOT_OURS;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    closing = close_ours(file, result);
+    pthread_setcancelstate(cancel_state, &ignored);
+    return closing;
 }

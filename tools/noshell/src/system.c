@@ -72,13 +72,14 @@ static int run(struct noshell_plan *plan, const char *text, int cancel_state, in
 int noshell_system_run(const char *text, int *status) {
     struct noshell_plan plan;
     int saved = errno;
-    int cancel_state, ignored, result;
-    if (noshell_plan_make(&plan, text) < 0)
-        return -1;
-    errno = saved;
+    int result = -1;
+    int cancel_state, ignored;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    result = run(&plan, text, cancel_state, status);
-    noshell_plan_drop(&plan);
+    if (noshell_plan_make(&plan, text) == 0) {
+        errno = saved;
+        result = run(&plan, text, cancel_state, status);
+        noshell_plan_drop(&plan);
+    }
     pthread_setcancelstate(cancel_state, &ignored);
     return result;
 }
