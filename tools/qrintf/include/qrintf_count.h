@@ -31,14 +31,14 @@
     MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
     16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, NONE, NONE, 0)
 
-#define QRINTF_PASTE(a, b) QRINTF_PASTE_(a, b)
-#define QRINTF_PASTE_(a, b) a##b
+#define QRINTF_JOIN(a, b) QRINTF_JOIN_(a, b)
+#define QRINTF_JOIN_(a, b) a##b
 
 /*
  * QRINTF_DISPATCH(prefix, count, arguments): prefix##N(count, arguments) where there is a count from 1 on, else
  * prefix##0(arguments), prefix##MANY(arguments), prefix##NONE(arguments).
  */
-#define QRINTF_DISPATCH(prefix, count, ...) QRINTF_PASTE(QRINTF_ROUTE_, count)(prefix, count, __VA_ARGS__)
+#define QRINTF_DISPATCH(prefix, count, ...) QRINTF_JOIN(QRINTF_ROUTE_, count)(prefix, count, __VA_ARGS__)
 #define QRINTF_ROUTE_0(prefix, count, ...) prefix##0(__VA_ARGS__)
 #define QRINTF_ROUTE_MANY(prefix, count, ...) prefix##MANY(__VA_ARGS__)
 #define QRINTF_ROUTE_NONE(prefix, count, ...) prefix##NONE(__VA_ARGS__)

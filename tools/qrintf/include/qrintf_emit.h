@@ -54,14 +54,14 @@
 #define QRINTF_PRECISION(k) QRINTF_FIELD(qrintf_r##k, qrintf_precision)
 #define QRINTF_SPEC(k) ((unsigned int)(qrintf_f##k | qrintf_c##k))
 
-/* The argument as what it has to be; 0 if it is something else, as then this is dropped. */
+/* The argument as what it has to be; 0 if it is something else, as then all of this is dropped. */
 #define QRINTF_TO_STRING(k)                                                                                         \
     ((const char *)_Generic(qrintf_t##k, char *: qrintf_t##k, const char *: qrintf_t##k, unsigned char *: qrintf_t##k, \
                             const unsigned char *: qrintf_t##k, signed char *: qrintf_t##k,                         \
                             const signed char *: qrintf_t##k, default: (const char *)0))
 #define QRINTF_TO_DOUBLE(k) _Generic(qrintf_t##k, float: qrintf_t##k, double: qrintf_t##k, default: 0.0)
 #define QRINTF_TO_POINTER(k) __builtin_choose_expr(qrintf_k##k == QRINTF_KIND_POINTER, qrintf_t##k, (const void *)0)
-#define QRINTF_TO_INTEGER(k) __builtin_choose_expr(qrintf_k##k <= QRINTF_KIND_CHARACTER, qrintf_t##k, 0)
+#define QRINTF_TO_INTEGER(k) __builtin_choose_expr(__builtin_classify_type(qrintf_t##k) == 1, qrintf_t##k, 0)
 
 /* Length of a string that may be null; that is libc's affair. */
 QRINTF_INLINE qrintf_size_t qrintf_measure(const char *s, int precision)

@@ -123,22 +123,37 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     QRINTF_EACH_##n(QRINTF_MEASURE, 0)                                                            \
     const qrintf_size_t qrintf_room = qrintf_fixed QRINTF_EACH_##n(QRINTF_ADD_MEASURE, 0);        \
     char *qrintf_p;                                                                               \
-    int qrintf_result;
+    int qrintf_direct = 1, qrintf_result;
 
 /* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
 #define QRINTF_WRITE(n)                        \
     QRINTF_PAIRS_##n(QRINTF_PUT, 0)               \
     QRINTF_PIECES(n, T)                        \
-    (void)qrintf_width, (void)qrintf_precision;
+    (void)qrintf_width, (void)qrintf_precision, (void)qrintf_direct;
+
+/* Whether a buffer of `size` bytes holds a text with room `room` and its zero byte, and its length is an int. */
+QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varies)
+{
+    return room < size && (!varies || room < QRINTF_ROOM_MAX);
+}
 
 /* Where the text goes: into the buffer of `size` bytes, or on the stack. */
-#define QRINTF_PLACE(to, size)                                                                                \
-    if (QRINTF_LIKELY(qrintf_room < (qrintf_varies && (size) > QRINTF_ROOM_MAX ? QRINTF_ROOM_MAX : (size)))) \
-        qrintf_p = (to);                                                                                      \
-    else if (qrintf_short)                                                                                    \
-        qrintf_p = qrintf_scratch;                                                                            \
-    else                                                                                                      \
+#define QRINTF_PLACE(to, size)                                                               \
+    qrintf_direct = qrintf_holds(size, qrintf_room, qrintf_varies);                          \
+    if (QRINTF_LIKELY(qrintf_direct))                                                        \
+        qrintf_p = (to);                                                                     \
+    else if (qrintf_short)                                                                   \
+        qrintf_p = qrintf_scratch;                                                           \
+    else                                                                                     \
         goto qrintf_slow;
+
+/* Asks again where the text went, behind the compiler's back: else it writes down all that is between twice. */
+#define QRINTF_PLACED_DIRECTLY                                                               \
+    __extension__({                                                                          \
+        if (qrintf_short && !__builtin_constant_p(qrintf_direct))                            \
+            __asm__("" : "+r"(qrintf_direct));                                               \
+        !qrintf_short || qrintf_direct;                                                      \
+    })
 
 #define QRINTF_SNPRINTF_N(n, d, size, f, ...)                                                                 \
     QRINTF_OPEN(n, "snprintf", f, 0, __VA_ARGS__)                                                             \
@@ -153,7 +168,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
             goto qrintf_slow;                                                                                 \
         QRINTF_PLACE(qrintf_to, qrintf_size)                                                                  \
         QRINTF_WRITE(n)                                                                                    \
-        if (!qrintf_short || qrintf_room < qrintf_size) {                                                     \
+        if (QRINTF_LIKELY(QRINTF_PLACED_DIRECTLY)) {                                                          \
             *qrintf_p = 0;                                                                                    \
             qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
         } else {                                                                                              \
@@ -178,7 +193,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
         QRINTF_PREPARE(n, __VA_ARGS__)                                                                        \
         QRINTF_PLACE(qrintf_to, qrintf_object)                                                                \
         QRINTF_WRITE(n)                                                                                    \
-        if (!qrintf_short || qrintf_room < qrintf_object) {                                                   \
+        if (QRINTF_LIKELY(QRINTF_PLACED_DIRECTLY)) {                                                          \
             *qrintf_p = 0;                                                                                    \
             qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
         } else {                                                                                              \
