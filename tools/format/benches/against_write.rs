@@ -159,6 +159,7 @@ fn main() {
     case!("{:10.2}", floats, |f| "{:10.2}", f);
     case!("{} f64", floats, |f| "{}", f);
     case!("{:e} f64", floats, |f| "{:e}", f);
+    case!("{:.3e}", floats, |f| "{:.3e}", f);
     let numbers = inputs(Random::number);
     case!("{} u64", numbers, |n| "{}", n);
     case!("{} u32", inputs(|random| random.number() as u32), |n| "{}", n);

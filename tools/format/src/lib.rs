@@ -72,6 +72,7 @@ mod integer;
 mod layout;
 #[doc(hidden)]
 pub mod printf;
+mod scientific;
 mod scratch;
 mod shortest;
 mod specialize;

@@ -9,6 +9,7 @@
 use crate::cursor::Cursor;
 use crate::integer::decimal_32;
 use crate::layout::fill;
+use crate::scientific;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{LowerExp, UpperExp};
 use core::fmt::Arguments;
@@ -134,8 +135,8 @@ macro_rules! float {
             }
 
             #[inline(always)]
-            fn precise<E>(&self, out: &mut Cursor<'_, E>, _: u16, core: Arguments<'_>) {
-                out.arguments(core);
+            fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
+                out.apart(|out| scientific::write(out, (*self).into(), precision, "e", core));
             }
 
             #[inline(always)]
@@ -151,8 +152,8 @@ macro_rules! float {
             }
 
             #[inline(always)]
-            fn precise<E>(&self, out: &mut Cursor<'_, E>, _: u16, core: Arguments<'_>) {
-                out.arguments(core);
+            fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
+                out.apart(|out| scientific::write(out, (*self).into(), precision, "E", core));
             }
 
             #[inline(always)]

@@ -170,6 +170,10 @@ fn floats() {
         same!("{:08.2}", value);
         same!("{:<12.4}", value);
         same!("{:.3e}", value);
+        same!("{:.0e}", value);
+        same!("{:.16E}", value);
+        same!("{:.17e}", value);
+        same!("{:.8e}", value as f32);
         let decimals = random.word() as usize % 24;
         same!("{:.*}", decimals, value);
     }

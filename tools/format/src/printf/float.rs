@@ -1,15 +1,14 @@
 //! `%f %F %e %E %g %G`
 //!
-//! The digits come from [`float::round`](crate::float::round) where it can give them, else from `core`, whose digits are
-//! exact for every precision. This module puts them in C's form.
+//! The digits come from [`float::round`](crate::float::round) and [`scientific::round`](crate::scientific::round) where
+//! these can give them, else from `core`, whose digits are exact for every precision. This module puts them in C's form.
 
 use super::layout::Layout;
 use crate::cursor::{Bytes, Cursor};
-use crate::float::{DECIMALS_MAX, round};
-use crate::{Buffer, Fixed};
-use alloc::string::String;
+use crate::float::{DECIMALS_MAX, round, zero_padded};
+use crate::layout::fill;
+use crate::{Buffer, Fixed, digits, scientific};
 use alloc::vec::Vec;
-use core::fmt::Write as _;
 
 /// No double has more digits behind the point than 1074; what is asked for beyond are zeros.
 const PRECISION_MAX: usize = 1100;
@@ -96,96 +95,134 @@ fn any<E>(out: &mut Cursor<'_, E>, value: f64, layout: &Layout, letter: char) {
         return layout.number(out, (sign, b""), 0, name, false);
     }
     let precision = layout.precision.unwrap_or(6);
-    let mut body = Vec::new();
-    match letter.to_ascii_lowercase() {
-        'f' => fixed(&mut body, value.abs(), precision, layout.alternate),
-        'e' => exponential(
-            &mut body,
-            &Decimal::new(value.abs(), precision + 1),
-            precision,
-            layout.alternate,
-        ),
-        _ => general(&mut body, value.abs(), precision.max(1), layout.alternate),
-    }
-    if upper {
-        body.make_ascii_uppercase();
-    }
-    layout.number(out, (sign, b""), 0, &body, layout.zero);
-}
-
-fn fixed(body: &mut Vec<u8>, value: f64, precision: usize, point: bool) {
-    let mut text = String::new();
-    let computed = precision.min(PRECISION_MAX);
-    // Writing to a string can't fail.
-    let _ = write!(text, "{value:.computed$}");
-    body.extend_from_slice(text.as_bytes());
-    body.extend(core::iter::repeat_n(b'0', precision - computed));
-    if precision == 0 && point {
-        body.push(b'.');
-    }
-}
-
-/// A number rounded to so many digits: `d.ddd`·10^`exponent`.
-struct Decimal {
-    digits: Vec<u8>,
-    exponent: i32,
-}
-
-impl Decimal {
-    fn new(value: f64, count: usize) -> Self {
-        let computed = count.min(PRECISION_MAX) - 1;
-        let mut text = String::new();
-        // Writing to a string can't fail.
-        let _ = write!(text, "{value:.computed$e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let mut digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_digit).collect();
-        digits.resize(count, b'0');
-        Self {
-            digits,
-            exponent: exponent.parse().unwrap_or(0),
+    let form = match letter.to_ascii_lowercase() {
+        'f' => return fixed(out, value, precision, layout),
+        'e' => Form::Exponential,
+        _ => Form::General,
+    };
+    let count = if form == Form::General {
+        precision.max(1)
+    } else {
+        precision + 1
+    };
+    match scientific::round(value.abs(), count) {
+        Some((number, exponent)) => {
+            let mut digits = Fixed::new([0; 24]);
+            // 17 digits fit, and below with a sign, a point, an exponent or zeros before them.
+            let _ = digits.__append((), |digits, ()| zero_padded(digits, number, count));
+            let decimal = Decimal {
+                digits: digits.as_bytes(),
+                exponent,
+            };
+            let mut body = Fixed::new([0; 48]);
+            let _ = body.__append((), |body, ()| decimal.write(body, form, layout.alternate, upper));
+            layout.number(out, (sign, b""), 0, body.as_bytes(), layout.zero);
+        }
+        None => {
+            let (digits, exponent) = digits_by_core(value.abs(), count);
+            let decimal = Decimal {
+                digits: &digits,
+                exponent,
+            };
+            let mut body = Vec::new();
+            body.__append((), |body, ()| decimal.write(body, form, layout.alternate, upper));
+            layout.number(out, (sign, b""), 0, &body, layout.zero);
         }
     }
 }
 
-fn exponential(body: &mut Vec<u8>, decimal: &Decimal, precision: usize, point: bool) {
-    body.push(decimal.digits[0]);
-    if precision > 0 || point {
+/// `%f` of any number.
+fn fixed<E>(out: &mut Cursor<'_, E>, value: f64, precision: usize, layout: &Layout) {
+    let computed = precision.min(PRECISION_MAX);
+    let mut body = Vec::new();
+    crate::append!(body, "{:.computed$}", value.abs());
+    body.extend(core::iter::repeat_n(b'0', precision - computed));
+    if precision == 0 && layout.alternate {
         body.push(b'.');
     }
-    body.extend_from_slice(&decimal.digits[1..=precision]);
-    let sign = if decimal.exponent < 0 { '-' } else { '+' };
-    crate::append!(body, "e{}{:02}", sign, decimal.exponent.unsigned_abs());
+    layout.number(
+        out,
+        (layout.sign(value.is_sign_negative()), b""),
+        0,
+        &body,
+        layout.zero,
+    );
 }
 
-fn general(body: &mut Vec<u8>, value: f64, precision: usize, alternate: bool) {
-    let mut decimal = Decimal::new(value, precision);
-    let exponent = decimal.exponent;
-    if !alternate {
-        let kept = decimal
-            .digits
-            .iter()
-            .rposition(|digit| *digit != b'0')
-            .map_or(1, |last| last + 1);
-        decimal.digits.truncate(kept);
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Exponential,
+    General,
+}
+
+/// A number rounded to so many digits: `d.ddd`·10^`exponent`.
+struct Decimal<'a> {
+    digits: &'a [u8],
+    exponent: i32,
+}
+
+fn digits_by_core(value: f64, count: usize) -> (Vec<u8>, i32) {
+    let computed = count.min(PRECISION_MAX) - 1;
+    let text = alloc::format!("{value:.computed$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let mut digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_digit).collect();
+    digits.resize(count, b'0');
+    (digits, exponent.parse().unwrap_or(0))
+}
+
+impl Decimal<'_> {
+    fn write(&self, body: &mut Cursor<'_, Bytes>, form: Form, alternate: bool, upper: bool) {
+        match form {
+            Form::Exponential => self.exponential(body, alternate, upper),
+            Form::General => self.general(body, alternate, upper),
+        }
     }
-    let digits = &decimal.digits;
-    if exponent < -4 || i64::from(exponent) >= precision as i64 {
-        return exponential(body, &decimal, digits.len() - 1, alternate);
+
+    fn exponential(&self, body: &mut Cursor<'_, Bytes>, point: bool, upper: bool) {
+        let (first, more) = self.digits.split_at(1);
+        body.bytes(first);
+        if !more.is_empty() || point {
+            body.text(".");
+        }
+        body.bytes(more);
+        body.text(if upper { "E" } else { "e" });
+        body.text(if self.exponent < 0 { "-" } else { "+" });
+        let exponent = self.exponent.unsigned_abs() as usize;
+        let (word, count) = digits::below_1000(exponent, 2);
+        body.word(word, count);
     }
-    if exponent < 0 {
-        body.extend_from_slice(b"0.");
-        body.extend(core::iter::repeat_n(b'0', exponent.unsigned_abs() as usize - 1));
-        body.extend_from_slice(digits);
-        return;
+
+    fn general(&self, body: &mut Cursor<'_, Bytes>, alternate: bool, upper: bool) {
+        let precision = self.digits.len();
+        let kept = match self.digits.iter().rposition(|digit| *digit != b'0') {
+            _ if alternate => precision,
+            last => last.map_or(1, |last| last + 1),
+        };
+        let decimal = Decimal {
+            digits: &self.digits[..kept],
+            exponent: self.exponent,
+        };
+        if self.exponent < -4 || i64::from(self.exponent) >= precision as i64 {
+            decimal.exponential(body, alternate, upper);
+        } else {
+            decimal.positional(body, alternate);
+        }
     }
-    let before = exponent as usize + 1;
-    if digits.len() <= before {
-        body.extend_from_slice(digits);
-        body.extend(core::iter::repeat_n(b'0', before - digits.len()));
-        body.extend_from_slice(if alternate { b"." } else { b"" });
-    } else {
-        body.extend_from_slice(&digits[..before]);
-        body.push(b'.');
-        body.extend_from_slice(&digits[before..]);
+
+    /// Without an exponent; `point` asks for a point also where nothing follows it.
+    fn positional(&self, body: &mut Cursor<'_, Bytes>, point: bool) {
+        let places = self.exponent.unsigned_abs() as usize;
+        if self.exponent < 0 {
+            body.text("0.");
+            fill(body, '0', places - 1);
+            return body.bytes(self.digits);
+        }
+        let (before, behind) = self.digits.split_at(self.digits.len().min(places + 1));
+        body.bytes(before);
+        fill(body, '0', places + 1 - before.len());
+        if point || !behind.is_empty() {
+            body.text(".");
+        }
+        body.bytes(behind);
     }
 }
