@@ -7,10 +7,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What the environment said at the first call. */
 enum { NOT_READ, ON, OFF, TRACED };
 static atomic_int mode;
+
+/* The process that read it: a fork of it has the counts, but did not make the calls. */
+static pid_t reader;
 
 static atomic_ulong direct_count, shell_count;
 
@@ -25,6 +29,7 @@ static int read_mode(void) {
         found = OFF;
     else if (trace && strcmp(trace, "1") == 0)
         found = TRACED;
+    reader = getpid();
     atomic_store_explicit(&mode, found, memory_order_relaxed);
     return found;
 }
@@ -82,7 +87,7 @@ __attribute__((destructor)) static void print_totals(void) {
     char line[128];
     char *end = line + sizeof line;
     char *at = append(line, end, "noshell: total: ");
-    if (atomic_load_explicit(&mode, memory_order_relaxed) != TRACED)
+    if (atomic_load_explicit(&mode, memory_order_relaxed) != TRACED || getpid() != reader)
         return;
     at = append_number(at, end, atomic_load(&direct_count));
     at = append(at, end, " direct, ");
