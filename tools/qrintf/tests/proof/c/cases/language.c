@@ -235,20 +235,22 @@ static void many(void)
 }
 
 /* The idiom that appends to its own destination: undefined by the standard, relied upon by programs; what checks sizes
- * in glibc clears the destination first. */
+ * in glibc clears the destination first, and musl has no such habit to keep. */
 static void append(void)
 {
+#ifdef __GLIBC__
     char ours[40] = "start", theirs[40] = "start";
 
-#if defined _FORTIFY_SOURCE && _FORTIFY_SOURCE > 0
+# if defined _FORTIFY_SOURCE && _FORTIFY_SOURCE > 0
     real_sprintf(ours, "%s-%d", ours, 7);
-#else
+# else
     sprintf(ours, "%s-%d", ours, 7);
-#endif
+# endif
     real_sprintf(theirs, "%s-%d", theirs, 7);
     CHECK(strcmp(ours, theirs) == 0);
     sprintf(ours + strlen(ours), "+%d", 8);
     CHECK(strcmp(ours, "start-7+8") == 0);
+#endif
 }
 
 int main(void)
