@@ -223,7 +223,8 @@ impl Drop for Zygote {
 
 /// A child that a zygote was asked to start.
 ///
-/// It is a descriptor ([`AsFd`]), which becomes readable when the answer is there. Dropping it before lets the child run on.
+/// It is a descriptor ([`AsFd`]), which becomes readable when the answer is there. Dropping it before kills the child, as
+/// dropping a [`Child`] does.
 #[derive(Debug)]
 pub struct Requested {
     line: OwnedFd,
@@ -265,6 +266,15 @@ impl Requested {
             Ok(News::Ended { .. }) => Err(Error::ZygoteGone),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(Error::ZygoteGone),
             Err(source) => Err(failed("recvmsg")(source)),
+        }
+    }
+}
+
+impl Drop for Requested {
+    fn drop(&mut self) {
+        if self.streams.is_some() {
+            // The zygote finds it when it has started the child. It fails if the zygote has ended, and all with it.
+            let _ = ask_signal(&self.line, libc::SIGKILL);
         }
     }
 }

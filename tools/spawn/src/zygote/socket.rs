@@ -83,7 +83,12 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<M
     header.msg_controllen = size_of::<Control>() as _;
     let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
     // SAFETY: `header` names `buffer` and `control`, which are ours alone and which the kernel writes within their sizes.
-    let length = retry(|| unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) })?;
+    let mut receive = || retry(|| unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) });
+    let length = match receive() {
+        // The other side closed without having read all of ours; this is told once, and before what it had sent.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => receive()?,
+        result => result?,
+    };
     Ok(Message {
         length,
         // SAFETY: the kernel has just filled the header and what it names.
@@ -120,6 +125,17 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use std::os::fd::AsFd;
+
+    #[test]
+    fn what_was_sent_arrives_although_the_sender_read_nothing() {
+        let (a, b) = pair().unwrap();
+        send(a.as_fd(), b"unread", &[]).unwrap();
+        send(b.as_fd(), b"last words", &[]).unwrap();
+        drop(b);
+        let mut buffer = [0; 16];
+        assert_eq!(receive(a.as_fd(), &mut buffer).unwrap().length, 10);
+        assert_eq!(receive(a.as_fd(), &mut buffer).unwrap().length, 0);
+    }
 
     #[test]
     fn messages_arrive_whole_and_with_their_descriptors() {

@@ -312,6 +312,7 @@ fn no_zombie() {
             child.detach();
         }
         let _ = zygote.spawn(&Command::new("/no/such"));
+        drop(zygote.request(Command::new("sleep").arg("1000")).unwrap());
     }
     while !children_of(number).is_empty() {
         std::thread::yield_now();
