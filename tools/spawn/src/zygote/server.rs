@@ -202,3 +202,73 @@ fn is_allowed(command: &Command, rules: &Rules) -> bool {
         .iter()
         .any(|path| path.as_os_str().as_bytes() == command.program)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::{IN_FILE, Zygote};
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    /// What the zygote says to a request of these bytes and descriptors.
+    fn answer(socket: &OwnedFd, request: &[u8], others: &[&OwnedFd]) -> News {
+        let (ours, theirs) = socket::pair().unwrap();
+        let fds: Vec<_> = [&theirs].iter().chain(others).map(|fd| fd.as_raw_fd()).collect();
+        socket::send(socket.as_fd(), request, &fds).unwrap();
+        drop(theirs);
+        calls::poll(&mut [calls::poll_for(ours.as_fd(), libc::POLLIN)], None).unwrap();
+        line::hear(&ours).unwrap()
+    }
+
+    fn file(size: u64) -> OwnedFd {
+        let mut file = calls::memory_file(c"request").unwrap();
+        file.write_all(b"nonsense").unwrap();
+        file.set_len(size).unwrap();
+        file.into()
+    }
+
+    #[test]
+    fn no_request_is_too_wrong_to_be_answered() {
+        let (ours, theirs) = socket::pair().unwrap();
+        let server = std::thread::spawn(move || serve(theirs, &Rules::default()));
+        let (pipe, _writer) = std::io::pipe().unwrap();
+        let pipe = OwnedFd::from(pipe);
+        let errno = |request: &[u8], others: &[&OwnedFd]| match answer(&ours, request, others) {
+            News::Failed {
+                step: Step::Zygote,
+                errno,
+                ..
+            } => errno,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(errno(&[INLINE], &[]), libc::EPROTO);
+        assert_eq!(errno(&[IN_FILE], &[]), libc::EPROTO);
+        assert_eq!(errno(&[77; 1000], &[]), libc::EPROTO);
+        assert_eq!(errno(&[0xff; 60_000], &[&pipe]), libc::EPROTO);
+        assert_eq!(errno(&[IN_FILE], &[&file(8)]), libc::EPROTO);
+        assert_eq!(
+            errno(&[IN_FILE], &[&pipe]),
+            libc::EPROTO,
+            "nobody waits for a pipe"
+        );
+        assert_eq!(errno(&[IN_FILE], &[&file(1 << 40)]), libc::E2BIG);
+        assert_eq!(errno(&[0; INLINE_MAX + 100], &[]), libc::EMFILE, "it was cut");
+        // Without a line there is nobody to answer.
+        socket::send(ours.as_fd(), &[INLINE], &[]).unwrap();
+        let zygote = Zygote {
+            socket: ours,
+            process: None,
+        };
+        assert!(
+            zygote
+                .spawn(&Command::new("true"))
+                .unwrap()
+                .wait()
+                .unwrap()
+                .success()
+        );
+        drop(zygote);
+        server.join().unwrap();
+    }
+}
