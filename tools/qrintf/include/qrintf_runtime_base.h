@@ -12,6 +12,9 @@
  *                    inside its body. `noipa` keeps the compiler from reasoning about callers or callee: the copy that
  *                    the linker keeps may come from another object.
  *
+ * The copies of one program may come from objects that were compiled years apart. So the names carry a version, which
+ * grows whenever a shared function changes what it takes, returns or calls.
+ *
  * gcc's link-time optimizer gives static functions new names, which would tear groups of the last kind apart, and no macro
  * tells whether it is in use. So that kind waits for QRINTF_COMDAT, which qrintf-cc defines on command lines without
  * -flto; without it the functions are plainly static, and the optimizer itself folds identical ones. Code for more than
@@ -29,8 +32,16 @@
 /* Tools that count a program's own functions leave these out; one's address in .text would tear its group apart too. */
 #define QRINTF_COMMON __unused__, __no_instrument_function__
 
+#define QRINTF_VERSION v1
+#define QRINTF_PASTE_(name, version) name##_##version
+#define QRINTF_PASTE(name, version) QRINTF_PASTE_(name, version)
+#define QRINTF_VERSIONED(name) QRINTF_PASTE(name, QRINTF_VERSION)
+#define QRINTF_QUOTE_(name) #name
+#define QRINTF_QUOTE(name) QRINTF_QUOTE_(name)
+
 /*
- * QRINTF_RUNTIME(name) opens the definition of a shared function, QRINTF_SHARE(name) comes first in its body.
+ * QRINTF_RUNTIME(name) opens the definition of a shared function, behind `#define name QRINTF_VERSIONED(name)`;
+ * QRINTF_SHARE(name) is in its body.
  * QRINTF_TABLE(owner, name) opens the definition of a table that only the shared function `owner` looks into.
  * A shared function has no switch that could become a jump table: that would lie outside of the group and point into it.
  */
@@ -43,7 +54,7 @@
 #elif defined __clang__
 #define QRINTF_RUNTIME(name)                                                                              \
     extern __inline__ __attribute__((__gnu_inline__, __weak__, __noinline__, QRINTF_COMMON, __visibility__("hidden"), \
-                                     __section__(".text." #name)))
+                                     __section__(".text." QRINTF_QUOTE(name))))
 #define QRINTF_SHARE(name)
 #elif defined QRINTF_COMDAT && defined __ELF__ && (defined __x86_64__ || defined __aarch64__)
 /* The compiler prints flags of its own behind a section's name: the name ends as a comment of the assembler begins. */
@@ -54,11 +65,11 @@
 #endif
 #define QRINTF_RUNTIME(name)                \
     static __attribute__((__noipa__, QRINTF_COMMON, \
-                          __section__(".text." #name ",\"axG\",%progbits," #name ",comdat" QRINTF_COMMENT)))
+                          __section__(".text." QRINTF_QUOTE(name) ",\"axG\",%progbits," QRINTF_QUOTE(name) ",comdat" QRINTF_COMMENT)))
 #define QRINTF_TABLE(owner, name)         \
     static __attribute__((__unused__, \
-                          __section__(".rodata." #name ",\"aG\",%progbits," #owner ",comdat" QRINTF_COMMENT)))
-#define QRINTF_SHARE(name) __asm__(".weak " #name "\n\t.hidden " #name);
+                          __section__(".rodata." #name ",\"aG\",%progbits," QRINTF_QUOTE(owner) ",comdat" QRINTF_COMMENT)))
+#define QRINTF_SHARE(name) __asm__(".weak " QRINTF_QUOTE(name) "\n\t.hidden " QRINTF_QUOTE(name));
 #else
 #define QRINTF_RUNTIME(name) static __attribute__((__noinline__, QRINTF_COMMON))
 #define QRINTF_SHARE(name)
@@ -173,6 +184,7 @@ QRINTF_INLINE char *qrintf_store_any(char *p, qrintf_u64_t right, unsigned int z
 }
 
 /* Copies `length` bytes from where they do not overlap the target; short ones, which most are, without a call. */
+#define qrintf_copy QRINTF_VERSIONED(qrintf_copy)
 QRINTF_RUNTIME(qrintf_copy)
 char *qrintf_copy(char *p, const char *from, qrintf_size_t length)
 {
@@ -207,6 +219,7 @@ char *qrintf_copy(char *p, const char *from, qrintf_size_t length)
 }
 
 /* Writes `count` times `byte`; nothing if `count` is not positive. */
+#define qrintf_repeat QRINTF_VERSIONED(qrintf_repeat)
 QRINTF_RUNTIME(qrintf_repeat)
 char *qrintf_repeat(char *p, char byte, int count)
 {

@@ -65,6 +65,8 @@ QRINTF_INLINE int qrintf_rounds_to_nearest(void)
 #endif
 }
 
+#define qrintf_double_body QRINTF_VERSIONED(qrintf_double_body)
+
 QRINTF_TABLE(qrintf_double_body, qrintf_tens) const qrintf_u64_t qrintf_tens[20] = {
     QRINTF_U64(1), QRINTF_U64(10), QRINTF_U64(100), QRINTF_U64(1000),
     QRINTF_U64(10000), QRINTF_U64(100000), QRINTF_U64(1000000), QRINTF_U64(10000000),
@@ -107,6 +109,7 @@ QRINTF_INLINE char *qrintf_block(char *p, qrintf_u64_t digits, unsigned int coun
 }
 
 /* Writes a number as `count` digits, 1 to 18, zeros in front included; `strip` leaves out the zeros at the end. */
+#define qrintf_places QRINTF_VERSIONED(qrintf_places)
 QRINTF_RUNTIME(qrintf_places)
 char *qrintf_places(char *p, qrintf_u64_t v, unsigned int count, int strip)
 {
@@ -137,6 +140,7 @@ QRINTF_INLINE char *qrintf_pointed(char *p, qrintf_u64_t integer, qrintf_u64_t d
 }
 
 /* d.ddde+xx of `count` digits. */
+#define qrintf_scientific QRINTF_VERSIONED(qrintf_scientific)
 QRINTF_RUNTIME(qrintf_scientific)
 char *qrintf_scientific(char *p, qrintf_u64_t digits, int count, int exponent, unsigned int spec, int strip)
 {
@@ -265,6 +269,7 @@ char *qrintf_double_body(char *p, qrintf_u64_t bits, unsigned int spec, int prec
 }
 
 /* Moves `length` bytes of text behind padding up to `width`: spaces before the sign, or zeros behind it. */
+#define qrintf_pad_number QRINTF_VERSIONED(qrintf_pad_number)
 QRINTF_RUNTIME(qrintf_pad_number)
 char *qrintf_pad_number(char *p, const char *text, int length, int signs, unsigned int spec, int width)
 {
@@ -293,6 +298,7 @@ QRINTF_INLINE char *qrintf_double(char *p, qrintf_double_t value, unsigned int s
 }
 #else
 
+#define qrintf_double_any QRINTF_VERSIONED(qrintf_double_any)
 QRINTF_RUNTIME(qrintf_double_any)
 char *qrintf_double_any(char *p, double value, unsigned int spec, int width, int precision)
 {

@@ -49,6 +49,7 @@ QRINTF_INLINE char *qrintf_hex_short(char *p, qrintf_u32_t v, int upper)
 }
 
 /* %x (upper 0) and %X of 32 bits. */
+#define qrintf_hex32 QRINTF_VERSIONED(qrintf_hex32)
 QRINTF_RUNTIME(qrintf_hex32)
 char *qrintf_hex32(char *p, qrintf_u32_t v, int upper)
 {
@@ -57,6 +58,7 @@ char *qrintf_hex32(char *p, qrintf_u32_t v, int upper)
 }
 
 /* %lx and its like. */
+#define qrintf_hex64 QRINTF_VERSIONED(qrintf_hex64)
 QRINTF_RUNTIME(qrintf_hex64)
 char *qrintf_hex64(char *p, qrintf_u64_t v, int upper)
 {
@@ -105,6 +107,7 @@ QRINTF_INLINE char *qrintf_prefix(char *p, qrintf_u64_t magnitude, int negative,
 }
 
 /* An integer with a width or a precision, or %#o; see qrintf_integer. */
+#define qrintf_integer_padded QRINTF_VERSIONED(qrintf_integer_padded)
 QRINTF_RUNTIME(qrintf_integer_padded)
 char *qrintf_integer_padded(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
 {
@@ -141,6 +144,7 @@ char *qrintf_integer_padded(char *p, qrintf_u64_t magnitude, int negative, unsig
  * Every integer conversion with any flags, width and precision, and what %p is in glibc. `negative` is 0 for all but %d
  * and %i; a negative width means QRINTF_MINUS, a negative precision none. The width is above INT_MIN.
  */
+#define qrintf_integer QRINTF_VERSIONED(qrintf_integer)
 QRINTF_RUNTIME(qrintf_integer)
 char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
 {

@@ -50,6 +50,8 @@ QRINTF_INLINE char *qrintf_below_ten8(char *p, qrintf_u32_t v)
     return qrintf_store_4_to_8(p, (digits | QRINTF_ASCII_ZEROS) >> zeros * 8, 8 - zeros);
 }
 
+#define qrintf_u8 QRINTF_VERSIONED(qrintf_u8)
+
 /* The texts of 0 to 255. */
 #define QRINTF_TEN_TEXTS(front) \
     front "0", front "1", front "2", front "3", front "4", front "5", front "6", front "7", front "8", front "9"
@@ -77,6 +79,7 @@ char *qrintf_u8(char *p, qrintf_u32_t v)
 }
 
 /* %u of any number. What is in front of the last eight digits is a number too: short code compiles quickly. */
+#define qrintf_u32_any QRINTF_VERSIONED(qrintf_u32_any)
 QRINTF_RUNTIME(qrintf_u32_any)
 char *qrintf_u32_any(char *p, qrintf_u32_t v)
 {
@@ -111,6 +114,7 @@ QRINTF_INLINE char *qrintf_i32(char *p, qrintf_i32_t v)
 }
 
 /* %lu %llu %zu %ju. */
+#define qrintf_u64 QRINTF_VERSIONED(qrintf_u64)
 QRINTF_RUNTIME(qrintf_u64)
 char *qrintf_u64(char *p, qrintf_u64_t v)
 {
@@ -150,6 +154,7 @@ QRINTF_INLINE char *qrintf_i32_02(char *p, qrintf_i32_t v)
 }
 
 /* %o. */
+#define qrintf_octal QRINTF_VERSIONED(qrintf_octal)
 QRINTF_RUNTIME(qrintf_octal)
 char *qrintf_octal(char *p, qrintf_u64_t v)
 {

@@ -20,6 +20,8 @@ __extension__ typedef unsigned __int128 qrintf_u128_t;
 #define QRINTF_COARSE_FIRST (-12)
 #define QRINTF_SCALE_ERROR 4
 
+#define qrintf_decimal QRINTF_VERSIONED(qrintf_decimal)
+
 /* 5^b for b from 0 to 27, shifted until the highest bit is set. */
 QRINTF_TABLE(qrintf_decimal, qrintf_fives) const qrintf_u64_t qrintf_fives[QRINTF_FIVES + 1] = {
     QRINTF_U64(0x8000000000000000), QRINTF_U64(0xa000000000000000), QRINTF_U64(0xc800000000000000),
