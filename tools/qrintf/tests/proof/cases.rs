@@ -12,7 +12,7 @@ use std::{
     thread,
 };
 
-use crate::toolchain::{self, AARCH64, CLANG, GCC, GCC_11, MUSL, Toolchain, scratch, succeed};
+use crate::toolchain::{self, AARCH64, AARCH64_MUSL, CLANG, GCC, GCC_11, MUSL, Toolchain, scratch, succeed};
 
 /// Valid code has to be silent too. What is left out warns of the cases' own daring, by the plain compilers as well.
 const SILENT: &[&str] = &[
@@ -62,6 +62,7 @@ fn a_decimal_comma_is_printed() {
         (GCC_11, &["-O1"]),
         (CLANG, &["-O2"]),
         (AARCH64, &["-O2"]),
+        (AARCH64_MUSL, &["-O2"]),
     ];
     let environment = [("LOCPATH", locales.to_str().expect("a path of text"))];
     run_with("environment", &["-w"], &[name], &environment, folding);
@@ -90,6 +91,7 @@ fn all() -> Vec<Build> {
         (CLANG, &["-Os"]),
         (MUSL, &["-O2"]),
         (AARCH64, &["-O2"]),
+        (AARCH64_MUSL, &["-O2"]),
     ]
 }
 

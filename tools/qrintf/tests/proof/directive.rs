@@ -10,6 +10,8 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Promise {
     Folds,
+    /// Folds where the library is glibc, whose `%p` is known.
+    Pointers,
     Floats,
     Nothing,
 }
@@ -184,7 +186,7 @@ fn string(random: &mut Random, rows: usize) -> Piece {
 fn pointer(random: &mut Random, rows: usize) -> Piece {
     let decoration = decoration(random, rows, b"-", false);
     let argument = argument::for_pointer(random, rows);
-    decoration.finish("p", argument, Promise::Folds)
+    decoration.finish("p", argument, Promise::Pointers)
 }
 
 fn float(random: &mut Random, rows: usize) -> Piece {

@@ -45,6 +45,7 @@ fn one(site: &Site, random: &mut Random) -> String {
     let spelled = spell(&mut text, site);
     let promise = match site.promise {
         Promise::Folds => "HARNESS_FOLDS",
+        Promise::Pointers => "HARNESS_POINTERS",
         Promise::Floats => "HARNESS_FLOATS",
         Promise::Nothing => "HARNESS_NOTHING",
     };

@@ -43,6 +43,14 @@ pub(crate) const AARCH64_CLANG: Toolchain = Toolchain {
     fortifies: true,
 };
 
+/// Debian has no such compiler; `tests/install` makes one of Debian's parts.
+pub(crate) const AARCH64_MUSL: Toolchain = Toolchain {
+    name: "aarch64-musl",
+    compiler: &["target/clients/musl-aarch64/aarch64-linux-musl-gcc", "-static"],
+    runner: QEMU,
+    fortifies: false,
+};
+
 const fn plain(name: &'static str, compiler: &'static [&'static str]) -> Toolchain {
     Toolchain {
         name,
@@ -55,7 +63,7 @@ const fn plain(name: &'static str, compiler: &'static [&'static str]) -> Toolcha
 impl Toolchain {
     /// The compiler as it is without us.
     pub(crate) fn plain(&self) -> Command {
-        let mut command = Command::new(self.compiler[0]);
+        let mut command = Command::new(self.program());
         command.args(&self.compiler[1..]);
         command
     }
@@ -63,8 +71,18 @@ impl Toolchain {
     /// The same compiler behind `qrintf-cc`.
     pub(crate) fn specialized(&self) -> Command {
         let mut command = Command::new(driver());
-        command.args(self.compiler);
+        command.arg(self.program()).args(&self.compiler[1..]);
         command
+    }
+
+    /// The compiler's name; or its path, if it is one of the repository's own.
+    fn program(&self) -> PathBuf {
+        match self.compiler[0] {
+            ours if ours.starts_with("target/") => {
+                Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours)
+            }
+            name => PathBuf::from(name),
+        }
     }
 
     /// A command that runs a program which this compiler made.
