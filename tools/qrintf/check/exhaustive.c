@@ -9,106 +9,106 @@
 #include "check.h"
 
 #define IMAGE 32
+#define BEFORE 8
 
-/* A text as it is expected in memory: the digits, then filler. */
+/* A text as it is expected in memory: room for what goes in front, the digits, filler. */
 struct odometer {
-    char image[IMAGE];
+    char image[BEFORE + IMAGE];
     int length;
-    int base;
+    char letter, limit; /* what follows '9', and what follows the last digit */
 };
 
-static void start(struct odometer *o, int base, uint64_t v)
+static void start(struct odometer *o, int base, char letter, uint64_t v)
 {
     char digits[IMAGE];
     int count = 0;
-    memset(o->image, FILLER, IMAGE);
-    o->base = base;
-    do
-        digits[count++] = "0123456789abcdef"[v % (unsigned int)base];
-    while ((v /= (unsigned int)base) != 0);
+    memset(o->image, FILLER, sizeof o->image);
+    o->letter = letter;
+    o->limit = (char)(base > 10 ? letter + base - 10 : '0' + base);
+    do {
+        int digit = (int)(v % (unsigned int)base);
+        digits[count++] = (char)(digit < 10 ? '0' + digit : letter + digit - 10);
+    } while ((v /= (unsigned int)base) != 0);
     o->length = count;
     for (int i = 0; i < count; i++)
-        o->image[i] = digits[count - 1 - i];
+        o->image[BEFORE + i] = digits[count - 1 - i];
 }
 
 static inline void advance(struct odometer *o)
 {
-    int i = o->length - 1;
-    for (; i >= 0; i--) {
-        char next = (char)(o->image[i] == '9' && o->base == 16 ? 'a' : o->image[i] + 1);
-        if (next != '0' + o->base && next != 'g') {
-            o->image[i] = next;
+    char *first = o->image + BEFORE, *digit = first + o->length - 1;
+    for (; digit >= first; digit--) {
+        char next = (char)(*digit == '9' && o->limit > '9' + 1 ? o->letter : *digit + 1);
+        if (next != o->limit) {
+            *digit = next;
             return;
         }
-        o->image[i] = '0';
+        *digit = '0';
     }
-    memmove(o->image + 1, o->image, (size_t)o->length++);
-    o->image[0] = '1';
+    memmove(first + 1, first, (size_t)o->length++);
+    *first = '1';
 }
 
-static char area[IMAGE + IMAGE];
+/* Where the functions write, with filler around it. */
+static char area[BEFORE + IMAGE + BEFORE];
 
 static inline char *fresh(void)
 {
     memset(area, FILLER, sizeof area);
-    return area + 8;
+    return area + BEFORE;
 }
 
-static void compare(const char *what, const char *image, int length, const char *end)
+static inline uint64_t load(const char *p)
 {
-    static const char filler[8] = {FILLER, FILLER, FILLER, FILLER, FILLER, FILLER, FILLER, FILLER};
-    if (end != area + 8 + length || memcmp(area + 8, image, IMAGE) != 0 || memcmp(area, filler, 8) != 0) {
-        fprintf(stderr, "%s: '%.*s' is expected, '%.24s' was written\n", what, length, image, area + 8);
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Whether `o` with `front` copies of a byte before it was written, and nothing else. */
+static inline void compare(const char *what, struct odometer *o, char byte, int front, const char *end)
+{
+    const char *expected = o->image + BEFORE - front;
+    uint64_t difference = load(area) ^ UINT64_C(0x0101010101010101) * (unsigned char)FILLER;
+    for (int i = 0; i < front; i++)
+        o->image[BEFORE - 1 - i] = byte;
+    for (int i = 0; i < IMAGE; i += 8)
+        difference |= load(area + BEFORE + i) ^ load(expected + i);
+    if (difference != 0 || end != area + BEFORE + front + o->length) {
+        fprintf(stderr, "%s: '%.*s' is expected, '%.24s' was written\n", what, front + o->length, expected, area + BEFORE);
         exit(1);
     }
 }
 
-/* What is expected of a number with something in front: `image` behind `front`. */
-static const char *fronted(const struct odometer *o, const char *front, int length)
+static void decimal(struct odometer *o, uint32_t v)
 {
-    static char image[IMAGE];
-    memcpy(image, front, (size_t)length);
-    memcpy(image + length, o->image, (size_t)(IMAGE - length));
-    return image;
-}
-
-static void decimal(const struct odometer *o, uint32_t v)
-{
-    compare("u32", o->image, o->length, qrintf_u32(fresh(), v));
-    compare("u64", o->image, o->length, qrintf_u64(fresh(), v));
+    compare("u32", o, 0, 0, qrintf_u32(fresh(), v));
+    compare("u64", o, 0, 0, qrintf_u64(fresh(), v));
+    compare("integer", o, 0, 0, qrintf_integer(fresh(), v, 0, 'u', 0, -1));
+    compare("i64", o, '-', v != 0, qrintf_i64(fresh(), -(int64_t)v));
+    compare("u32_02", o, '0', v < 10, qrintf_u32_02(fresh(), v));
     if (v < 256)
-        compare("u8", o->image, o->length, qrintf_u8(fresh(), v));
-    compare("i64", fronted(o, "-", v != 0), o->length + (v != 0), qrintf_i64(fresh(), -(int64_t)v));
+        compare("u8", o, 0, 0, qrintf_u8(fresh(), v));
     if (v <= 1u << 31)
-        compare("-i32", fronted(o, "-", v != 0), o->length + (v != 0), qrintf_i32(fresh(), (int32_t)(0 - v)));
-    if (v < 1u << 31)
-        compare("i32", o->image, o->length, qrintf_i32(fresh(), (int32_t)v));
-    compare("u32_02", fronted(o, "0", v < 10), o->length + (v < 10), qrintf_u32_02(fresh(), v));
-    if (v < 1u << 31)
-        compare("i32_02", fronted(o, "0", v < 10), o->length + (v < 10), qrintf_i32_02(fresh(), (int32_t)v));
-    compare("integer", o->image, o->length, qrintf_integer(fresh(), v, 0, 'u', 0, -1));
+        compare("i32", o, '-', v != 0, qrintf_i32(fresh(), (int32_t)(0 - v)));
+    if (v >> 31 == 0) {
+        compare("i32", o, 0, 0, qrintf_i32(fresh(), (int32_t)v));
+        compare("i32_02", o, '0', v < 10, qrintf_i32_02(fresh(), (int32_t)v));
+    }
 }
 
-static void hexadecimal(const struct odometer *o, uint32_t v)
+static void hexadecimal(struct odometer *o, uint32_t v, int upper)
 {
-    struct odometer upper = *o;
-    for (int i = 0; i < o->length; i++)
-        if (upper.image[i] >= 'a')
-            upper.image[i] = (char)(upper.image[i] - 'a' + 'A');
-    compare("hex32", o->image, o->length, qrintf_hex32(fresh(), v, 0));
-    compare("HEX32", upper.image, o->length, qrintf_hex32(fresh(), v, 1));
-    compare("hex64", o->image, o->length, qrintf_hex64(fresh(), v, 0));
-    compare("hex32_08", fronted(o, "0000000", 8 - o->length), 8, qrintf_hex32_08(fresh(), v, 0));
-    compare("HEX32_08", fronted(&upper, "0000000", 8 - o->length), 8, qrintf_hex32_08(fresh(), v, 1));
-    if (v < 256) {
-        compare("hex8_02", fronted(o, "0", 2 - o->length), 2, qrintf_hex8_02(fresh(), v, 0));
-        compare("HEX8_02", fronted(&upper, "0", 2 - o->length), 2, qrintf_hex8_02(fresh(), v, 1));
-    }
+    compare("hex32", o, 0, 0, qrintf_hex32(fresh(), v, upper));
+    compare("hex64", o, 0, 0, qrintf_hex64(fresh(), v, upper));
+    compare("hex32_08", o, '0', 8 - o->length, qrintf_hex32_08(fresh(), v, upper));
+    if (v < 256)
+        compare("hex8_02", o, '0', 2 - o->length, qrintf_hex8_02(fresh(), v, upper));
 }
 
 int main(int count, char **arguments)
 {
-    struct odometer ten, sixteen, eight;
+    struct odometer ten, lower, upper, eight;
     uint64_t v, end;
     if (count != 3) {
         fprintf(stderr, "usage: exhaustive FIRST COUNT\n");
@@ -116,15 +116,18 @@ int main(int count, char **arguments)
     }
     v = strtoull(arguments[1], NULL, 0);
     end = v + strtoull(arguments[2], NULL, 0);
-    start(&ten, 10, v);
-    start(&sixteen, 16, v);
-    start(&eight, 8, v);
+    start(&ten, 10, 'a', v);
+    start(&lower, 16, 'a', v);
+    start(&upper, 16, 'A', v);
+    start(&eight, 8, 'a', v);
     for (; v < end && v <= UINT32_MAX; v++) {
         decimal(&ten, (uint32_t)v);
-        hexadecimal(&sixteen, (uint32_t)v);
-        compare("octal", eight.image, eight.length, qrintf_octal(fresh(), v));
+        hexadecimal(&lower, (uint32_t)v, 0);
+        hexadecimal(&upper, (uint32_t)v, 1);
+        compare("octal", &eight, 0, 0, qrintf_octal(fresh(), v));
         advance(&ten);
-        advance(&sixteen);
+        advance(&lower);
+        advance(&upper);
         advance(&eight);
     }
     printf("every number from %s, %s of them: no difference\n", arguments[1], arguments[2]);

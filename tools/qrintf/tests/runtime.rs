@@ -310,6 +310,20 @@ fn copies_of_different_compilers_meet() {
     }
 }
 
+/// Old objects and new ones may meet in a program: a name that they share says which version it is.
+#[test]
+fn shared_names_carry_a_version() {
+    for compile in [&["gcc", "-O2", "-DQRINTF_COMDAT"][..], &["clang", "-O2"]] {
+        let object = scratch(&format!("versioned-{}.o", compile[0]));
+        let mut command = compiler(compile, "linkage.c");
+        succeeded(command.args(["-c", "-DPART=1", "-o"]).arg(&object));
+        let symbols = String::from_utf8(succeeded(Command::new("nm").arg(&object)).stdout).unwrap();
+        let shared: Vec<_> = symbols.lines().filter(|line| line.contains(" W ")).collect();
+        assert!(shared.len() > 10, "{symbols}");
+        assert!(shared.iter().all(|line| line.ends_with("_v1")), "{symbols}");
+    }
+}
+
 /// `ld -r` keeps the groups, so an object made of objects folds with others.
 #[test]
 fn objects_may_be_joined_first() {
