@@ -237,35 +237,38 @@ fn masks_stay() {
     assert!(text.contains(&format!("SigBlk:\t{ours:016x}")), "{text}");
 }
 
-/// The child of a parent that dies is told, also when it has become another user.
+/// Forks a parent that starts a child and dies, and waits until the child has died too.
+fn outlive(start: impl FnOnce(Command)) {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: there is one thread.
+    let parent = unsafe { libc::fork() };
+    if parent == 0 {
+        let mut command = Command::new("sleep");
+        command
+            .arg("1000")
+            .stdout(writer)
+            .parent_death_signal(libc::SIGKILL);
+        start(command);
+        // SAFETY: ends the parent, at whatever its child is doing.
+        unsafe { libc::_exit(0) };
+    }
+    drop(writer);
+    // The sleeper is the last that has the pipe open.
+    let mut nothing = Vec::new();
+    std::io::Read::read_to_end(&mut reader, &mut nothing).unwrap();
+    // SAFETY: takes no memory.
+    unsafe { libc::waitpid(parent, std::ptr::null_mut(), 0) };
+}
+
+/// The child of a parent that dies is told, also when it has become another user, and also when that was before it asked.
 fn parent_dies() {
-    for user in [None, Some(54_321)] {
-        // SAFETY: takes no memory.
-        if user.is_some() && unsafe { libc::geteuid() } != 0 {
-            continue;
-        }
-        let (mut reader, writer) = std::io::pipe().unwrap();
-        // SAFETY: there is one thread.
-        let parent = unsafe { libc::fork() };
-        if parent == 0 {
-            let mut command = Command::new("sleep");
-            command
-                .arg("1000")
-                .stdout(writer)
-                .parent_death_signal(libc::SIGKILL);
-            if let Some(id) = user {
-                command.user(id);
-            }
-            std::mem::forget(command.spawn().unwrap());
-            // SAFETY: ends the parent, whose child lives.
-            unsafe { libc::_exit(0) };
-        }
-        drop(writer);
-        // The sleeper is the last that has the pipe open.
-        let mut nothing = Vec::new();
-        std::io::Read::read_to_end(&mut reader, &mut nothing).unwrap();
-        // SAFETY: takes no memory.
-        unsafe { libc::waitpid(parent, std::ptr::null_mut(), 0) };
+    outlive(|command| std::mem::forget(command.spawn().unwrap()));
+    for _ in 0..50 {
+        outlive(|command| std::mem::forget(command.start().unwrap()));
+    }
+    // SAFETY: takes no memory.
+    if unsafe { libc::geteuid() } == 0 {
+        outlive(|mut command| std::mem::forget(command.user(54_321).spawn().unwrap()));
     }
 }
 
