@@ -237,8 +237,10 @@ char *qrintf_double_body(char *p, qrintf_u64_t bits, unsigned int spec, int prec
     int decimals, length = 0, exponent = 0;
     QRINTF_SHARE(qrintf_double_body)
 
+    if (precision > QRINTF_DECIMALS_MAX)
+        return (char *)0;
     precision += letter == 'e' || (general && precision == 0);
-    if (precision > (letter == 'f' ? QRINTF_DECIMALS_MAX : QRINTF_SIGNIFICANT_MAX))
+    if (letter != 'f' && precision > QRINTF_SIGNIFICANT_MAX)
         return (char *)0;
     if (general)
         length = qrintf_integer_digits(v);
