@@ -38,6 +38,7 @@
 //!
 //!   Stream: TCP | Unix | pair | pipe, plain or TLS.  turn(|input, output| consumed) · read_exact · discard · send · close
 //!           Replies: answers leave in the order of their requests, whoever finishes them, whenever
+//!   Descriptor: anything else that can be polled, such as a process
 //! ```
 //!
 //! # The order of a turn
