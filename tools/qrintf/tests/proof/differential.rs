@@ -43,9 +43,9 @@ fn a_million_calls_equal_the_library() {
         name: "a_million",
         seed: seed(now),
         variants: matrix(),
-        files: 3,
-        sites: 40,
-        rows: 330,
+        files: 4,
+        sites: 64,
+        rows: 150,
     };
     check(&campaign, CALLS_LONG);
 }

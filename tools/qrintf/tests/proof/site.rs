@@ -98,9 +98,17 @@ impl Site {
             arguments.push(surplus());
             promise = Promise::Nothing;
         }
+        let format = if random.one_in(40) {
+            format!("{format} \"\\000%d never read\"")
+        } else {
+            format
+        };
         let form = form(random);
         let spelling = spelling(random);
-        if !matches!(spelling, Spelling::Literal | Spelling::Macro) || form == Form::SnprintfNull {
+        if format.contains("never read")
+            || !matches!(spelling, Spelling::Literal | Spelling::Macro)
+            || form == Form::SnprintfNull
+        {
             promise = Promise::Nothing;
         }
         let format = if format.is_empty() {
