@@ -56,6 +56,7 @@ test-long: ## build Redis, memcached and nginx by qrintf-cc and run their tests,
 	tests/install-long
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof programs:: -- --include-ignored --nocapture --test-threads 1
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
+	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
 
 test-aarch64: ## run what of spawn an emulator can: its stubs and the child's code on aarch64
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \

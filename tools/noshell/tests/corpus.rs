@@ -117,3 +117,22 @@ fn commands_take_the_way_that_they_must() {
         wrong.join("\n")
     );
 }
+
+/// Under bash fewer words are plain: braces, `!` and bytes of other alphabets may mean something. Most are all the same.
+#[test]
+fn most_plain_commands_need_no_bash_either() {
+    let entries: Vec<_> = corpus::all()
+        .into_iter()
+        .filter(|entry| entry.route == Route::Direct)
+        .collect();
+    let traced = outcomes("routes", Shell::Bash, Side::Traced, &commands(&entries));
+    let direct = traced
+        .iter()
+        .filter(|outcome| support::text(&outcome.err).contains(": direct: "))
+        .count();
+    assert!(
+        direct * 10 > traced.len() * 8,
+        "{direct} of {} ran directly",
+        traced.len()
+    );
+}

@@ -67,8 +67,9 @@ static void descriptors(void) {
     }
 }
 
-/* Signals 32 and 33 are the C library's own. Some versions let a spawned process ignore them, and no program can tell. */
-#define LIBRARY 0x180000000ULL
+/* While libnoshell waits, SIGINT and SIGQUIT are not ignored alone but blocked too: that is how it tells a key from a signal
+ * that the process sent itself. They are gone before it returns. */
+#define WHILE_WAITING 0x6ULL
 
 /* Waits until a process sleeps for what we do: before, it is still busy with having started us, all signals blocked. */
 static void await_sleep(const char *path) {
@@ -83,6 +84,13 @@ static void await_sleep(const char *path) {
     }
 }
 
+static void show_set(int own, const char *line) {
+    unsigned long long set = strtoull(line + 7, NULL, 16);
+    if (!own && strncmp(line, "SigBlk", 6) == 0)
+        set &= ~WHILE_WAITING;
+    printf("%s %.6s %016llx\n", own ? "own" : "caller's", line, set);
+}
+
 static void signals(const char *process) {
     char path[64], line[512];
     FILE *file;
@@ -92,7 +100,7 @@ static void signals(const char *process) {
     file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file))
         if (strncmp(line, "Sig", 3) == 0 && strncmp(line, "SigQ", 4) != 0)
-            printf("%s %.6s %016llx\n", process[0] == 's' ? "own" : "caller's", line, strtoull(line + 7, NULL, 16) & ~LIBRARY);
+            show_set(process[0] == 's', line);
     if (file)
         fclose(file);
 }

@@ -102,14 +102,26 @@ pub fn library() -> PathBuf {
 
 /// A C program of these tests, compiled with more options.
 pub fn program(name: &str, options: &[&str]) -> PathBuf {
+    program_as(name, name, options)
+}
+
+/// The same under another name, for programs that are compiled in more than one way.
+pub fn program_as(name: &str, source: &str, options: &[&str]) -> PathBuf {
     alone(|folder| {
-        let source = package().join("tests/c").join(format!("{name}.c"));
+        let source = package().join("tests/c").join(format!("{source}.c"));
         let program = folder.join(name);
         let stamp = folder.join(format!("{name}.options"));
         let wanted = options.join(" ");
         let newer = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
         let same = fs::read_to_string(&stamp).is_ok_and(|found| found == wanted);
-        if same && newer(&program) > newer(&source) {
+        let inputs = options.iter().map(Path::new).filter(|path| path.is_file());
+        let header = package().join("tests/c/scenario.h");
+        let newest = inputs
+            .chain([source.as_path(), &header])
+            .map(newer)
+            .max()
+            .flatten();
+        if same && newer(&program) > newest {
             return program;
         }
         must(

@@ -1,0 +1,81 @@
+//! Threads that race `system`, `popen` and `fork`, over many calls: every status is right, and nothing is left behind.
+//!
+//! `NOSHELL_CALLS=COUNT` makes another number of calls than the 2,000 of `make test`; `make test-long` makes 100,000.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+use support::{Shell, environment, library, preload, program, remove_scratch, run, sanitize, scratch, text};
+
+const LIMIT: Duration = Duration::from_secs(3000);
+
+fn calls() -> u32 {
+    std::env::var("NOSHELL_CALLS").map_or(2000, |text| text.parse().expect("NOSHELL_CALLS=COUNT"))
+}
+
+fn race(
+    name: &str,
+    shell: Shell,
+    threads: u32,
+    calls: u32,
+    prepare: impl FnOnce(&mut std::process::Command, &Path),
+) {
+    let program = program("threads", &[]);
+    let folder = scratch(&format!("threads-{name}"));
+    let mut command = shell.command(program);
+    command
+        .arg(threads.to_string())
+        .arg(calls.to_string())
+        .current_dir(&folder);
+    environment(&mut command, &folder);
+    prepare(&mut command, &folder);
+    let output = run(&mut command, b"", LIMIT);
+    remove_scratch(&folder);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        output.status.success() && out == "all right\n" && err.is_empty(),
+        "{}: {out}{err}",
+        output.status
+    );
+}
+
+/// The program itself must be right before anything can be said of the library.
+#[test]
+fn races_of_the_c_library() {
+    race("library", Shell::Dash, 6, 300, |_, _| {});
+}
+
+#[test]
+fn races_under_dash() {
+    race("dash", Shell::Dash, 8, calls(), |command, _| {
+        preload(command, &[&library()])
+    });
+}
+
+#[test]
+fn races_under_bash() {
+    race("bash", Shell::Bash, 8, calls() / 4, |command, _| {
+        preload(command, &[&library()])
+    });
+}
+
+#[test]
+fn races_with_sanitizers() {
+    race(
+        "sanitized",
+        Shell::Dash,
+        4,
+        calls().min(4000) / 4,
+        |command, _| sanitize(command),
+    );
+}
+
+#[test]
+fn one_thread_leaves_nothing() {
+    race("one", Shell::Dash, 1, calls(), |command, _| {
+        preload(command, &[&library()])
+    });
+}
