@@ -31,17 +31,18 @@
 
 /*
  * The room that the format alone tells, less the directive's own length: with the format's length, and that of stars'
- * arguments and strings, it is what the text needs at most. An integer of z bytes takes (z * 5 + 3) / 2 with its sign, and
- * one more in octal; a flag or a precision brings up to QRINTF_ROOM_SIGN.
+ * arguments and strings, it is what the text needs at most. An integer of z bytes has 2 z hexadecimal digits, or takes
+ * (z * 5 + 3) / 2 with its sign in decimal, and one more in octal.
  */
 #define QRINTF_MORE(a, b) ((a) > (b) ? (a) : (b))
+#define QRINTF_DIGITS(k) \
+    ((qrintf_c##k | 0x20) == 'x' ? 2 * qrintf_z##k : (qrintf_z##k * 5 + 3) / 2 + (qrintf_c##k == 'o'))
 #define QRINTF_FIXED(x, k)                                                                                     \
-    + qrintf_q##k - qrintf_p##k                                                                                \
+    +qrintf_q##k - qrintf_p##k                                                                                 \
         + QRINTF_MORE(qrintf_w##k,                                                                             \
                       qrintf_k##k == QRINTF_KIND_DOUBLE ? (qrintf_r##k > 6 ? qrintf_r##k : 6) + QRINTF_ROOM_DOUBLE \
                       : qrintf_k##k == QRINTF_KIND_SIGNED || qrintf_k##k == QRINTF_KIND_UNSIGNED               \
-                          ? (qrintf_r##k > 0 ? qrintf_r##k : 0) + (qrintf_z##k * 5 + 3) / 2 + (qrintf_c##k == 'o') \
-                                + (qrintf_f##k != 0 || qrintf_r##k > 0 ? QRINTF_ROOM_SIGN : 0)                      \
+                          ? QRINTF_MORE(qrintf_r##k + 1, QRINTF_DIGITS(k)) + (qrintf_f##k & (int)QRINTF_HASH ? 2 : 0) \
                       : qrintf_k##k == QRINTF_KIND_POINTER ? (qrintf_r##k > 0 ? qrintf_r##k : 0) + 16 + QRINTF_ROOM_SIGN \
                                                            : qrintf_k##k == QRINTF_KIND_CHARACTER)
 
