@@ -43,7 +43,7 @@ impl Command {
         }
     }
 
-    /// Starts the process and does not wait, not even for the child to be scheduled: some 10 µs. Whether the program runs
+    /// Starts the process and does not wait, not even for the child to be scheduled: some 20 µs. Whether the program runs
     /// is not known then; [`Starting`] comes to know it.
     ///
     /// # Errors
