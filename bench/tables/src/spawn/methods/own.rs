@@ -1,0 +1,101 @@
+//! Our `spawn`: in its synchronous and asynchronous forms, and by a zygote.
+
+use super::{Context, raw::said};
+use spawn::{Child, Command, Rules, Zygote};
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// `Command::spawn`, then `wait`.
+pub(super) fn sync(context: &Context) -> Result<Duration, String> {
+    start_and_wait(&Command::new(&context.child))
+}
+
+/// Starts a command and waits for its success.
+pub(super) fn start_and_wait(command: &Command) -> Result<Duration, String> {
+    let began = Instant::now();
+    let child = command.spawn().map_err(|error| error.to_string())?;
+    let blocked = began.elapsed();
+    finish(child)?;
+    Ok(blocked)
+}
+
+/// `Command::output`, which keeps its caller until the child has ended.
+pub(super) fn output(context: &Context) -> Result<Duration, String> {
+    let began = Instant::now();
+    let output = Command::new(&context.child)
+        .output()
+        .map_err(|error| error.to_string())?;
+    let blocked = began.elapsed();
+    said(&output.stdout)?;
+    Ok(blocked)
+}
+
+/// `Command::start`, which does not wait for the child; what comes later would be the loop's events.
+pub(super) fn asynchronous(context: &Context) -> Result<Duration, String> {
+    let command = Command::new(&context.child);
+    let began = Instant::now();
+    let starting = command.start().map_err(|error| error.to_string())?;
+    let blocked = began.elapsed();
+    finish(starting.wait().map_err(|error| error.to_string())?)?;
+    Ok(blocked)
+}
+
+fn finish(mut child: Child) -> Result<(), String> {
+    let status = child.wait().map_err(|error| error.to_string())?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("the child ended with {status}"))
+    }
+}
+
+/// Zygotes that were made before the parent touched its memory, one for each turn: a zygote's CPU time, and that of what it
+/// started, is ours to see only when it has ended.
+pub(super) struct Zygotes {
+    waiting: RefCell<Vec<Zygote>>,
+    current: RefCell<Option<Zygote>>,
+}
+
+impl Zygotes {
+    pub(super) fn start(count: usize) -> Result<Self, String> {
+        let start = |_| Zygote::start(&Rules::default()).map_err(|error| error.to_string());
+        Ok(Self {
+            waiting: RefCell::new((0..count).map(start).collect::<Result<_, _>>()?),
+            current: RefCell::new(None),
+        })
+    }
+
+    /// Lets the zygote of this turn end, and waits until it has.
+    pub(super) fn settle(&self) {
+        let Some(zygote) = self.current.take() else { return };
+        let process = zygote.id().map(|id| format!("/proc/{id}"));
+        drop(zygote);
+        while process
+            .as_ref()
+            .is_some_and(|process| Path::new(process).exists())
+        {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+}
+
+/// `Zygote::request`, which does not wait for the child.
+pub(super) fn zygote(context: &Context) -> Result<Duration, String> {
+    let mut current = context.zygotes.current.borrow_mut();
+    if current.is_none() {
+        *current = context.zygotes.waiting.borrow_mut().pop();
+    }
+    let zygote = current.as_ref().ok_or("there is no zygote left for this turn")?;
+    let command = Command::new(&context.child);
+    let began = Instant::now();
+    let mut requested = zygote.request(&command).map_err(|error| error.to_string())?;
+    let blocked = began.elapsed();
+    loop {
+        if let Some(answer) = requested.poll() {
+            finish(answer.map_err(|error| error.to_string())?)?;
+            return Ok(blocked);
+        }
+        super::super::sys::await_readable(&requested).map_err(|error| format!("poll: {error}"))?;
+    }
+}
