@@ -60,7 +60,7 @@ fn what_goes_into_a_filter_comes_out_of_it() {
 #[test]
 fn a_program_that_is_missing_is_told_without_waiting() {
     on_a_loop(async || {
-        let error = start(&Command::new("no-such-program")).await.unwrap_err();
+        let error = start(&Command::new("/no/such/program")).await.unwrap_err();
         assert_eq!(
             (error.step(), error.errno()),
             (Some(spawn::Step::Exec), libc::ENOENT)

@@ -50,7 +50,7 @@ fn main() {
         io::timeout(Duration::from_secs(60), all)
             .await
             .expect("it takes no minute");
-        let error = run(&zygote, Command::new("no-such-program").stdout(Stdio::piped())).await;
+        let error = run(&zygote, Command::new("/no/such/program").stdout(Stdio::piped())).await;
         assert_eq!(error.unwrap_err().errno(), libc::ENOENT);
     });
 }

@@ -12,7 +12,10 @@ fn a_program_runs_and_its_output_comes_back() {
 
 #[test]
 fn a_missing_program_is_told_by_its_step() {
-    let error = Command::new("no-such-program").spawn().unwrap_err();
+    let error = Command::new("no-such-program")
+        .env("PATH", "/nowhere")
+        .spawn()
+        .unwrap_err();
     assert_eq!(error.step(), Some(spawn::Step::Exec));
     assert_eq!(error.errno(), libc::ENOENT);
     assert_eq!(

@@ -138,7 +138,9 @@ fn may_not_execute() {
 
 fn steps() {
     let zygote = zygote();
-    let error = zygote.spawn(&Command::new("no-such-program")).unwrap_err();
+    let error = zygote
+        .spawn(Command::new("no-such-program").env("PATH", "/nowhere"))
+        .unwrap_err();
     assert_eq!((error.step(), error.errno()), (Some(Step::Exec), libc::ENOENT));
     let error = zygote
         .spawn(Command::new("true").current_dir("/no/such"))
