@@ -141,8 +141,9 @@ impl<'a, E> Cursor<'a, E> {
     /// Tells the sink what has been written.
     #[inline(always)]
     pub(crate) fn close(self) {
+        let written = self.written();
         // SAFETY: by the invariant the bytes from `start` to `at` are the beginning of the sink's room, and written.
-        unsafe { self.sink.wrote(self.at.offset_from_unsigned(self.start)) }
+        unsafe { self.sink.wrote(written) }
     }
 
     #[inline(always)]
@@ -159,7 +160,11 @@ impl<'a, E> Cursor<'a, E> {
     pub(crate) fn word(&mut self, word: u64, length: usize) {
         assert!(length <= 8);
         if self.room() < 8 {
-            return self.slow(&word.to_le_bytes()[..length]);
+            let written = self.written();
+            // SAFETY: so many bytes of the room are written.
+            (self.start, self.end) = unsafe { spill_word(self.sink, written, word, length) };
+            self.at = self.start;
+            return;
         }
         // SAFETY: there is room for 8 bytes at `at`, of which `length` become part of what is written.
         unsafe {
@@ -216,11 +221,17 @@ impl<'a, E> Cursor<'a, E> {
     #[inline(always)]
     fn slow(&mut self, bytes: &[u8]) {
         // By value, so that the optimizer may keep the cursor in registers.
-        // SAFETY: as for `close`.
-        let written = unsafe { self.at.offset_from_unsigned(self.start) };
+        let written = self.written();
         // SAFETY: so many bytes of the room are written.
         (self.start, self.end) = unsafe { spill(self.sink, written, bytes) };
         self.at = self.start;
+    }
+
+    /// How much of the room is written.
+    #[inline(always)]
+    fn written(&self) -> usize {
+        // SAFETY: both point into the same room or to its end, in this order.
+        unsafe { self.at.offset_from_unsigned(self.start) }
     }
 }
 
@@ -249,6 +260,17 @@ unsafe fn spill(sink: &mut dyn Sink, written: usize, bytes: &[u8]) -> (*mut u8, 
     unsafe { sink.wrote(written) };
     sink.spill(bytes);
     ends(sink.room())
+}
+
+/// As [`spill`], for the first bytes of a word; what comes in registers leaves little code where it is called.
+///
+/// # Safety
+/// As [`Sink::wrote`].
+#[cold]
+#[inline(never)]
+unsafe fn spill_word(sink: &mut dyn Sink, written: usize, word: u64, length: usize) -> (*mut u8, *mut u8) {
+    // SAFETY: the caller's promise.
+    unsafe { spill(sink, written, &word.to_le_bytes()[..length]) }
 }
 
 #[inline(always)]

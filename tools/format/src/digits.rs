@@ -44,7 +44,8 @@ const fn table() -> [u32; 1000] {
 #[inline(always)]
 pub(crate) fn below_1000(number: usize, least: usize) -> (u64, usize) {
     let entry = BELOW_1000[number];
-    let count = ((entry >> 24) as usize).max(least);
+    // It is 3 at most; here the compiler learns it.
+    let count = ((entry >> 24) as usize & 3).max(least);
     (u64::from(entry >> (24 - 8 * count)), count)
 }
 

@@ -11,7 +11,7 @@
 
 use crate::cursor::Cursor;
 use crate::digits;
-use crate::integer::{decimal_32, decimal_64_apart};
+use crate::integer::decimal_64;
 use crate::layout::Layout;
 use crate::shortest;
 use crate::specialize::Specialized;
@@ -123,10 +123,7 @@ impl Rounded {
     /// Appends it without its sign.
     #[inline(always)]
     pub(crate) fn write<E>(self, out: &mut Cursor<'_, E>, decimals: u16) {
-        match u32::try_from(self.integer) {
-            Ok(integer) => decimal_32(out, integer),
-            Err(_) => out.apart(|out| decimal_64_apart(out, self.integer)),
-        }
+        decimal_64(out, self.integer);
         match decimals {
             0 => (),
             1..=3 => {

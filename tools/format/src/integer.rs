@@ -22,9 +22,7 @@ pub(crate) fn decimal_32<E>(out: &mut Cursor<'_, E>, number: u32) {
         let (word, count) = digits::up_to_eight(number);
         out.word(word, count);
     } else {
-        let (word, count) = digits::below_1000((number / 100_000_000) as usize, 1);
-        out.word(word, count);
-        out.word(digits::eight(number % 100_000_000), 8);
+        out.apart(|out| large(out, u64::from(number)));
     }
 }
 
@@ -33,14 +31,18 @@ pub(crate) fn decimal_32<E>(out: &mut Cursor<'_, E>, number: u32) {
 pub(crate) fn decimal_64<E>(out: &mut Cursor<'_, E>, number: u64) {
     match u32::try_from(number) {
         Ok(number) => decimal_32(out, number),
-        Err(_) => large(out, number),
+        Err(_) => out.apart(|out| large(out, number)),
     }
 }
 
-#[inline(always)]
+/// Appends a number of more than eight digits. A call is shorter than what it does.
+#[inline(never)]
 fn large<E>(out: &mut Cursor<'_, E>, number: u64) {
     let (high, low) = (number / EIGHT, (number % EIGHT) as u32);
-    if high < EIGHT {
+    if high < 1000 {
+        let (word, count) = digits::below_1000(high as usize, 1);
+        out.word(word, count);
+    } else if high < EIGHT {
         let (word, count) = digits::up_to_eight(high as u32);
         out.word(word, count);
     } else {
@@ -60,12 +62,6 @@ fn right<E>(out: &mut Cursor<'_, E>, number: u32, width: u16, fill: Fill) {
     }
     let (word, count) = digits::right(number, width.min(8), fill);
     out.word(word, count);
-}
-
-/// As [`decimal_64`], where large numbers are rare.
-#[inline(never)]
-pub(crate) fn decimal_64_apart<E>(out: &mut Cursor<'_, E>, number: u64) {
-    decimal_64(out, number);
 }
 
 /// The absolute value, also of the smallest number.
