@@ -9,46 +9,52 @@ use format::append;
 use std::io::Write as _;
 use support::Random;
 
-/// A number as digits of a base, which only counts up.
+/// A number as digits, to the right of zeros, which only counts up.
 struct Odometer {
-    digits: Vec<u8>,
-    alphabet: &'static [u8],
+    digits: [u8; 16],
+    /// Where the first digit stands that counts.
+    start: usize,
+    /// The letter that comes after each.
+    next: [u8; 128],
+    last: u8,
 }
 
 impl Odometer {
-    fn at(number: u64, alphabet: &'static [u8]) -> Self {
-        let base = alphabet.len() as u64;
-        let mut digits = vec![(number % base) as u8];
-        let mut rest = number / base;
-        while rest > 0 {
-            digits.push((rest % base) as u8);
-            rest /= base;
+    fn at(mut number: u64, alphabet: &[u8]) -> Self {
+        let mut odometer = Self {
+            digits: [b'0'; 16],
+            start: 15,
+            next: [0; 128],
+            last: alphabet[alphabet.len() - 1],
+        };
+        for pair in alphabet.windows(2) {
+            odometer.next[usize::from(pair[0])] = pair[1];
         }
-        Self { digits, alphabet }
+        let base = alphabet.len() as u64;
+        for at in (0..16).rev() {
+            odometer.digits[at] = alphabet[(number % base) as usize];
+            number /= base;
+            if odometer.digits[at] != b'0' {
+                odometer.start = at;
+            }
+        }
+        odometer
     }
 
     fn advance(&mut self) {
-        for digit in &mut self.digits {
-            *digit += 1;
-            if usize::from(*digit) < self.alphabet.len() {
-                return;
-            }
-            *digit = 0;
+        let mut at = 15;
+        while self.digits[at] == self.last {
+            self.digits[at] = b'0';
+            at -= 1;
         }
-        self.digits.push(1);
+        self.digits[at] = self.next[usize::from(self.digits[at])];
+        self.start = self.start.min(at);
     }
 
     /// Compares with a text, in which zeros may stand in front up to a width.
     fn check(&self, text: &[u8], width: usize) {
-        let expected = self.digits.iter().map(|digit| self.alphabet[usize::from(*digit)]);
-        let expected = expected
-            .chain(std::iter::repeat(b'0'))
-            .take(self.digits.len().max(width));
-        assert!(
-            expected.eq(text.iter().rev().copied()),
-            "{}",
-            String::from_utf8_lossy(text)
-        );
+        let expected = &self.digits[self.start.min(16 - width)..];
+        assert!(expected == text, "{}", String::from_utf8_lossy(text));
     }
 }
 
