@@ -30,6 +30,8 @@ struct Ward {
 pub(crate) fn serve(socket: OwnedFd, rules: &Rules) {
     let mut socket = Some(socket);
     let mut wards: Vec<Ward> = Vec::new();
+    // One byte more than a request may have, so that a longer one is seen to be cut.
+    let mut buffer = vec![0; INLINE_MAX + 1];
     while socket.is_some() || wards.iter().any(|ward| ward.line.is_some()) {
         let mut polls = polls(socket.as_ref(), &wards);
         if calls::poll(&mut polls, None).is_err() {
@@ -41,7 +43,7 @@ pub(crate) fn serve(socket: OwnedFd, rules: &Rules) {
         wards.retain_mut(|ward| attended.next().is_none_or(|polls| attend(ward, polls)));
         if ours[0].revents != 0
             && let Some(main) = &socket
-            && !serve_one(main, rules, &mut wards)
+            && !serve_one(main, &mut buffer, rules, &mut wards)
         {
             socket = None;
         }
@@ -96,15 +98,17 @@ fn attend(ward: &mut Ward, polls: &[PollFd]) -> bool {
 }
 
 /// Takes a request, if there is one; `false` when the daemon has closed the socket.
-fn serve_one(socket: &OwnedFd, rules: &Rules, wards: &mut Vec<Ward>) -> bool {
-    let mut buffer = vec![0; INLINE_MAX + 1];
-    let message = match socket::receive(socket.as_fd(), &mut buffer) {
+fn serve_one(socket: &OwnedFd, buffer: &mut [u8], rules: &Rules, wards: &mut Vec<Ward>) -> bool {
+    let message = match socket::receive(socket.as_fd(), buffer) {
         Ok(message) if message.length == 0 => return false,
         Ok(message) => message,
         Err(error) => return matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::OutOfMemory),
     };
-    buffer.truncate(message.length);
-    let Message { mut fds, is_cut, .. } = message;
+    let Message {
+        mut fds,
+        is_cut,
+        length,
+    } = message;
     if fds.is_empty() {
         return true;
     }
@@ -112,7 +116,7 @@ fn serve_one(socket: &OwnedFd, rules: &Rules, wards: &mut Vec<Ward>) -> bool {
     let started = if is_cut {
         Err(failure(Step::Zygote, libc::EMFILE))
     } else {
-        start(&buffer, fds, rules, wards.len())
+        start(&buffer[..length], fds, rules, wards.len())
     };
     match started {
         Err(news) => drop(line::tell(&line, &news)),
