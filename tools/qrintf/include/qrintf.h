@@ -12,11 +12,13 @@
  *     qrintf_emit.h       what becomes of one directive: how much room it needs, and the code that writes it
  *     qrintf_site.h       one call: sprintf, snprintf
  *     qrintf_stream.h     printf, fprintf, dprintf, asprintf
+ *     qrintf_cxx.h        the same for C++, by overload, under QRINTF_CXX
  *     qrintf_report.h     a note in the object file about each call, if asked for
  *     qrintf_runtime.h    the functions that write
+ *     qrintf_cxx.h        C++'s overloads, if asked for by QRINTF_CXX
  *
- * Off without optimization, with QRINTF_DISABLE, for freestanding code, in C++, and where the compiler is none of gcc 11,
- * clang 14 and newer, or the system is not Linux.
+ * Off without optimization, with QRINTF_DISABLE, for freestanding code, in C++ without QRINTF_CXX, and where the compiler
+ * is none of gcc 11, clang 14 and newer, or the system is not Linux.
  *
  * Invariant: a user's expression is evaluated once.
  * Invariant: no system header is included but <stdio.h>, and nothing of libc is declared under libc's own name.
@@ -38,8 +40,9 @@
 #define QRINTF_COMPILER 0
 #endif
 
-#if QRINTF_COMPILER && defined __OPTIMIZE__ && defined __linux__ && !defined QRINTF_DISABLE && !defined __cplusplus \
+#if QRINTF_COMPILER && defined __OPTIMIZE__ && defined __linux__ && !defined QRINTF_DISABLE \
     && (!defined __STDC_HOSTED__ || __STDC_HOSTED__)
+#ifndef __cplusplus
 #include "qrintf_count.h"
 #include "qrintf_runtime.h"
 #include "qrintf_report.h"
@@ -47,6 +50,9 @@
 #include "qrintf_emit.h"
 #include "qrintf_site.h"
 #include "qrintf_stream.h"
+#elif defined QRINTF_CXX && __cplusplus >= 201103L
+#include "qrintf_cxx.h"
+#endif
 #endif
 
 #endif
