@@ -132,3 +132,32 @@ fn kv_says_that_no_one_listens() {
     assert_eq!(exit(&ran), Some(3), "{ran:#?}");
     assert!(ran.errors.contains(&address), "{ran:#?}");
 }
+
+/// The table's processes are this very program, so its way back to itself must be right.
+#[test]
+fn bench_spawn_measures_from_processes_of_its_own() {
+    let short = ["--parents", "0,4MiB", "--rounds", "2", "--count", "5"];
+    let said = hikyaku()
+        .args(["bench", "spawn", "--json", "--rows", "vfork,spawn,spawn-zygote"])
+        .args(short)
+        .succeed();
+    let report: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    for row in report["parents"]
+        .as_array()
+        .expect("parents")
+        .iter()
+        .flat_map(|parent| parent["rows"].as_array().expect("rows"))
+    {
+        assert!(row["cpu_us"].as_f64().is_some_and(|cpu| cpu > 0.0), "{row}");
+    }
+    let table = hikyaku()
+        .args(["bench", "spawn", "--rows", "fork"])
+        .args(short)
+        .succeed();
+    assert!(
+        table.contains("parent with 4 MiB touched") && table.contains("fork + execve"),
+        "{table}"
+    );
+    let ran = hikyaku().args(["bench", "spawn", "--rows", "teleport"]).run();
+    assert_eq!(exit(&ran), Some(2), "{ran:#?}");
+}
