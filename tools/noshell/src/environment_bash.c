@@ -1,5 +1,5 @@
 /*
- * bash's tables of variables, as far as they reach the environment of a command that bash becomes.
+ * bash's tables of variables, as far as they reach the environment of a command.
  *
  * bash keeps variables in a hash table of 1024 buckets, newest first, and those of the command's assignments in one of four
  * buckets that comes before. A name that is none is kept aside and handed on first; `_` is the path that is executed.
@@ -10,10 +10,15 @@
 #include "directory.h"
 #include "file.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #define BUCKETS 1024u
 #define ASSIGNMENT_BUCKETS 4u
 /* A ninth would make the small table grow, and order it anew. */
 #define ASSIGNMENTS_MAX 8
+/* "SHLVL=" and at most three digits */
+#define LEVEL_SIZE 16
 
 /* Names that mean something to a bash that runs one command. */
 static const char *const own_names[] = {
@@ -126,8 +131,17 @@ static int is_level(const char *text) {
     return length > 0 && length <= 3 && text[length] == 0 && (text[0] != '0' || length == 1) && strcmp(text, "999") != 0;
 }
 
-static enum noshell_reason set_own(struct table *table, char *directory) {
+/* A bash that becomes its command takes back what it has added to SHLVL; one that waits for it does not. */
+static enum noshell_reason set_level(struct table *table, int waits, char *text) {
     const char *level = value_of(table, "SHLVL");
+    if (level && !is_level(level))
+        return NOSHELL_ENVIRONMENT;
+    snprintf(text, LEVEL_SIZE, "SHLVL=%d", (level ? atoi(level) : 0) + waits);
+    set(table, text, 5);
+    return NOSHELL_DIRECT;
+}
+
+static enum noshell_reason set_own(struct table *table, char *directory) {
     const char *old = value_of(table, "OLDPWD");
     struct stat status;
     if (!noshell_directory_is(value_of(table, "PWD"))) {
@@ -140,10 +154,6 @@ static enum noshell_reason set_own(struct table *table, char *directory) {
     /* Prompts are not for a shell that asks nobody. */
     remove_name(table, "PS1");
     remove_name(table, "PS2");
-    if (level && !is_level(level))
-        return NOSHELL_ENVIRONMENT;
-    if (!level)
-        set(table, "SHLVL=0", 5);
     return NOSHELL_DIRECT;
 }
 
@@ -194,16 +204,17 @@ enum noshell_reason noshell_environment_of_bash(char *const *environment, const 
     size_t count = noshell_environment_count(environment) + command->assignment_count + NOSHELL_VARIABLES_EXTRA;
     struct noshell_variable *variables = noshell_scratch_part(scratch, count * sizeof *variables);
     char *directory = noshell_scratch_part(scratch, PATH_MAX + 8);
+    char *level = noshell_scratch_part(scratch, LEVEL_SIZE);
     struct table assigned = {variables, 0, ASSIGNMENT_BUCKETS};
     struct table table = {variables + command->assignment_count, 0, BUCKETS};
     const char *no_name = NULL;
     enum noshell_reason reason;
     result->envp = noshell_scratch_part(scratch, (count + 1) * sizeof(char *));
     result->last = noshell_scratch_part(scratch, PATH_MAX + 8);
-    if (!variables || !directory || !result->envp || !result->last)
+    if (!variables || !directory || !level || !result->envp || !result->last)
         return NOSHELL_NO_RESOURCES;
     if ((reason = import(&table, environment, &no_name)) || (reason = set_own(&table, directory)) ||
-        (reason = assign(&assigned, command)))
+        (reason = set_level(&table, command->redirection_count > 0, level)) || (reason = assign(&assigned, command)))
         return reason;
     result->path = value_of(&table, "PATH");
     if (!result->path || !is_plain_path(result->path))

@@ -67,13 +67,15 @@ int noshell_interrupts_guess(int status, int reported) {
     return (signal == SIGINT || signal == SIGQUIT) && is_in_foreground() ? status : reported;
 }
 
-int noshell_interrupts_status(int status, int reported) {
+int noshell_interrupts_status(int status, int reported, int is_bash) {
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     int by_interrupt, by_quit;
     noshell_signals waiting = 0;
     noshell_call2(SYS_rt_sigpending, &waiting, sizeof waiting);
     by_interrupt = waiting & NOSHELL_SIGNAL(SIGINT) ? take(SIGINT) : 0;
     by_quit = waiting & NOSHELL_SIGNAL(SIGQUIT) ? take(SIGQUIT) : 0;
+    if (is_bash)
+        return signal == SIGINT && by_interrupt ? status : reported;
     /* From the terminal: the shell got it too. From a process: it did if it was sent to the whole group, which the death
      * of the command by the same signal suggests. */
     if (by_quit > 0 || (by_quit < 0 && signal == SIGQUIT))

@@ -23,17 +23,16 @@ static int has_privileges(void) {
            noshell_call3(SYS_getresgid, &group[0], &group[1], &group[2]) < 0 || user[0] != user[1] || group[0] != group[1];
 }
 
-/* bash runs a command with redirections as its child, and tells of its death in words that hold numbers. */
 static enum noshell_reason plan_for_bash(struct noshell_plan *plan, const char *text, size_t length, void *memory,
                                          char *const *environment) {
     enum noshell_reason reason = noshell_parse(text, length, NOSHELL_DIALECT_BASH, memory, &plan->command);
-    if (!reason && plan->command.redirection_count > 0)
-        reason = NOSHELL_REDIRECTION;
     if (!reason)
         reason = noshell_environment_of_bash(environment, &plan->command, &plan->scratch, &plan->environment);
     /* bash hands on the mask that it was given, but lets SIGCHLD through. */
     plan->spawn.keep_mask = 1;
     plan->spawn.unmasked = NOSHELL_SIGNAL(SIGCHLD);
+    /* It becomes the command, unless there are redirections: those are made in a child of its. */
+    plan->waits = plan->command.redirection_count > 0;
     return reason;
 }
 
@@ -50,6 +49,7 @@ static enum noshell_reason plan_words(struct noshell_plan *plan, const char *tex
     plan->shell = noshell_shell_find();
     switch (plan->shell) {
     case NOSHELL_SHELL_DASH:
+        plan->waits = plan->tells = 1;
         return noshell_environment_of_dash(environment, &plan->command, &plan->scratch, &plan->environment);
     case NOSHELL_SHELL_BASH:
         return plan_for_bash(plan, text, length, memory, environment);
@@ -99,6 +99,7 @@ static void init_spawn(struct noshell_spawn *spawn) {
 void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshell_reason reason) {
     struct noshell_spawn *spawn = &plan->spawn;
     plan->reason = reason;
+    plan->waits = plan->tells = 0;
     plan->shell_words[0] = "sh";
     plan->shell_words[1] = "-c";
     plan->shell_words[2] = (char *)text;
@@ -123,6 +124,7 @@ int noshell_plan_make(struct noshell_plan *plan, const char *text) {
     plan->held_directly = 0;
     plan->environment.last = NULL;
     plan->shell = NOSHELL_SHELL_UNKNOWN;
+    plan->waits = plan->tells = 0;
     init_spawn(&plan->spawn);
     plan->spawn.stack = noshell_scratch_part(&plan->scratch, NOSHELL_CHILD_STACK);
     plan->reason = plan_direct(plan, text, length, environ_now);

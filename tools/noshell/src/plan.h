@@ -16,6 +16,8 @@
 struct noshell_plan {
     enum noshell_reason reason; /* NOSHELL_DIRECT, or why /bin/sh is started */
     enum noshell_shell shell;
+    int waits; /* the shell would wait for the direct command and make a status of 128 + n of its death by a signal, */
+    int tells; /* and print a word on it */
     struct noshell_scratch scratch;
     struct noshell_command command;
     struct noshell_environment environment;

@@ -9,7 +9,7 @@
 enum noshell_shell {
     NOSHELL_SHELL_UNKNOWN, /* none of these, or not to be asked */
     NOSHELL_SHELL_DASH,    /* dash, which runs a command as its child and reports how that died */
-    NOSHELL_SHELL_BASH     /* bash, which becomes the command */
+    NOSHELL_SHELL_BASH     /* bash, which becomes the command, or waits for it when there are redirections */
 };
 
 /* Asks /bin/sh, or remembers what it answered. Thread-safe. */

@@ -22,7 +22,8 @@ struct stream {
     FILE *file;
     int fd;
     pid_t pid;    /* 0: the C library's popen made it */
-    int dash_reports; /* dash would have told of a death by a signal */
+    int shell_waits; /* the shell would have made a status of its own of a death by a signal, */
+    int shell_tells; /* and printed a word on it */
     int flags;    /* of fd, while they are changed for a moment */
     struct noshell_attendant *attendant; /* or NULL */
     struct noshell_stderr place; /* where a shell would report the command's death; the path is ours */
@@ -98,7 +99,7 @@ static void enter(struct stream stream, const struct mode *mode) {
 
 /* Where dash would have told of a death by a signal, when there is no attendant to do so. */
 static void keep_place(struct stream *stream, const struct noshell_stderr *place) {
-    stream->dash_reports = 1;
+    stream->shell_tells = 1;
     stream->place = *place;
     if (place->path)
         stream->place.path = strdup(place->path);
@@ -117,17 +118,19 @@ static int spawn_for_dash(struct noshell_plan *plan, const char *text, int child
     }
     error = noshell_plan_spawn(plan, text);
     stream->pid = plan->spawn.pid;
-    if (!error && plan->reason == NOSHELL_DIRECT)
+    stream->shell_waits = plan->waits;
+    if (!error && plan->tells)
         keep_place(stream, &place);
     return error;
 }
 
 static int spawn_stream(struct noshell_plan *plan, const char *text, int child_fd, struct stream *stream) {
     int error;
-    if (plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH)
+    if (plan->tells)
         return spawn_for_dash(plan, text, child_fd, stream);
     error = noshell_plan_spawn(plan, text);
     stream->pid = plan->spawn.pid;
+    stream->shell_waits = plan->waits;
     return error;
 }
 
@@ -270,9 +273,9 @@ static int close_and_wait(struct stream *stream) {
     if (await(stream->pid, &status) < 0)
         return -1;
     reported = status;
-    if (stream->dash_reports && WIFSIGNALED(status)) {
+    if (stream->shell_waits && WIFSIGNALED(status)) {
         reported = noshell_interrupts_guess(status, noshell_death_status(status));
-        if (!WIFSIGNALED(reported))
+        if (stream->shell_tells && !WIFSIGNALED(reported))
             noshell_death_report(status, stream->place);
     }
     return reported ? reported : flushed;

@@ -38,10 +38,11 @@ static int await(struct noshell_plan *plan, int cancel_state) {
     return waited == plan->spawn.pid ? status : -1;
 }
 
-/* What dash would have made of it, which stood between. */
+/* What the shell would have made of it, which stood between. */
 static int as_shell(struct noshell_plan *plan, int status) {
-    int reported = noshell_interrupts_status(status, noshell_death_status(status));
-    if (WIFSIGNALED(status) && !WIFSIGNALED(reported))
+    int is_bash = plan->shell == NOSHELL_SHELL_BASH;
+    int reported = noshell_interrupts_status(status, noshell_death_status(status), is_bash);
+    if (plan->tells && WIFSIGNALED(status) && !WIFSIGNALED(reported))
         noshell_death_report(status, noshell_stderr_find(plan->command.redirections, plan->command.redirection_count, -1));
     return reported;
 }
@@ -50,7 +51,7 @@ static int run(struct noshell_plan *plan, const char *text, int cancel_state, in
     int saved = errno;
     int error, status;
     plan->spawn.held = NOSHELL_SIGNAL(SIGCHLD);
-    if (plan->shell == NOSHELL_SHELL_DASH)
+    if (plan->waits)
         plan->held_directly = NOSHELL_SIGNAL(SIGINT) | NOSHELL_SIGNAL(SIGQUIT);
     plan->spawn.defaults = noshell_interrupts_ignore();
     error = noshell_plan_spawn(plan, text);
@@ -62,7 +63,7 @@ static int run(struct noshell_plan *plan, const char *text, int cancel_state, in
     errno = saved;
     status = await(plan, cancel_state);
     *result = status;
-    if (status != -1 && plan->reason == NOSHELL_DIRECT && plan->shell == NOSHELL_SHELL_DASH)
+    if (status != -1 && plan->waits)
         *result = as_shell(plan, status);
     noshell_interrupts_restore();
     noshell_mask(SIG_SETMASK, plan->spawn.old_mask, NULL);
