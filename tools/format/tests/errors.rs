@@ -32,16 +32,18 @@ fn compile(body: &str) -> Vec<String> {
         format!("struct Foo;\nfn main() {{\nlet mut out = Vec::<u8>::new();\n{body}\n}}\n"),
     )
     .unwrap();
+    // Not /dev/null: the compiler renames its output, and would put a plain file there for root.
+    let metadata = source.with_extension("rmeta");
     let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args([
             "--edition=2024",
             "--emit=metadata",
             "--crate-type=bin",
-            "-o",
-            "/dev/null",
             "-A",
             "warnings",
+            "-o",
         ])
+        .arg(&metadata)
         .arg("--extern")
         .arg(format!("format={}", library().display()))
         .arg("-L")
@@ -50,6 +52,8 @@ fn compile(body: &str) -> Vec<String> {
         .output()
         .unwrap();
     std::fs::remove_file(source).unwrap();
+    // Mistaken sources leave none.
+    let _ = std::fs::remove_file(metadata);
     String::from_utf8(output.stderr)
         .unwrap()
         .lines()
