@@ -24,6 +24,8 @@ pub(crate) struct Arguments {
     pub(crate) words: Vec<Word>,
     /// The sources among them that could be specialized.
     pub(crate) sources: Vec<OsString>,
+    /// Whether one of them is C++.
+    pub(crate) cxx: bool,
     /// Why the command is none of our business, if it is not.
     pub(crate) left: Option<Left>,
     /// Whether the link-time optimizer will have the object.
@@ -84,6 +86,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = OsString>, cxx: bool) -> Argu
     Arguments {
         words: kept,
         sources: scan.sources,
+        cxx: scan.cxx_seen,
         left,
         lto: scan.lto,
         report: scan.report,

@@ -41,6 +41,8 @@ enum Told {
     Calls(Vec<Note>),
     /// The whole of it was left, for this reason.
     Left(String),
+    /// Only that it was specialized: C++ has no place for notes, as its formats are read at run time.
+    Unlisted,
     /// Only that the compiler did not make an object of it; it will say itself why.
     NotCompiled,
 }
@@ -49,7 +51,10 @@ enum Told {
 pub(crate) fn specialized(sink: &Sink, invocation: &Invocation, ours: &[OsString], arguments: &Arguments) {
     for source in &arguments.sources {
         let told = match again::compile(invocation, ours, arguments, source) {
-            Ok(Some(object)) => Told::Calls(note::read_all(&object)),
+            Ok(Some(object)) => match note::read_all(&object) {
+                notes if notes.is_empty() && arguments.cxx => Told::Unlisted,
+                notes => Told::Calls(notes),
+            },
             Ok(None) => Told::NotCompiled,
             Err(fault) => return complain(&std::env::temp_dir(), &fault),
         };
@@ -94,6 +99,7 @@ fn lines(source: &OsStr, told: &Told) -> String {
     // Writing to a string cannot fail.
     let _ = match told {
         Told::Left(reason) => writeln!(text, "{source}: left: {reason}"),
+        Told::Unlisted => writeln!(text, "{source}: calls of C++ are not listed"),
         Told::NotCompiled => writeln!(text, "{source}: did not compile"),
         Told::Calls(notes) => {
             for note in notes {

@@ -102,6 +102,10 @@ fn whole_files_that_are_left_are_told_with_the_reason() {
     sandbox.write("calls.c", CALLS);
     sandbox.write("broken.c", "int x = ;\n");
     sandbox.write("empty.c", "int x;\n");
+    sandbox.write(
+        "some.cpp",
+        "#include <cstdio>\nint f(char *out) { return std::sprintf(out, \"%d\", 1); }\n",
+    );
     for (line, expected) in [
         ("gcc -c calls.c", "calls.c: left: compiled without optimization\n"),
         (
@@ -110,6 +114,14 @@ fn whole_files_that_are_left_are_told_with_the_reason() {
         ),
         ("gcc -O2 -c empty.c", "empty.c: specialized 0 of 0 calls\n"),
         ("gcc -O2 -c broken.c", "broken.c: did not compile\n"),
+        (
+            "g++ -O2 -c some.cpp",
+            "some.cpp: left: C++ without -DQRINTF_CXX\n",
+        ),
+        (
+            "g++ -O2 -DQRINTF_CXX -c some.cpp",
+            "some.cpp: calls of C++ are not listed\n",
+        ),
         ("gcc --version", ""),
         ("gcc -O2 -E calls.c", ""),
         ("gcc -O2 -S calls.c", "calls.c: left: -S\n"),

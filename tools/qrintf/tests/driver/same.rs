@@ -344,6 +344,43 @@ fn calls_are_really_specialized() {
 }
 
 #[test]
+fn c_plus_plus_is_specialized_where_it_is_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "a.cpp",
+        r#"#include <cstdio>
+#include <cstring>
+struct Printer { int snprintf(int a) { return a; } };
+int main()
+{
+    char text[64];
+    Printer member;
+    int (*library)(char *, std::size_t, const char *, ...) = &std::snprintf;
+    int length = std::snprintf(text, sizeof text, "%d.%s %08x", 7, "x", 255u) + member.snprintf(1);
+    library(text + std::strlen(text), 8, "-%d", 3);
+    std::printf("%s %d\n", text, length);
+    return 0;
+}
+"#,
+    );
+    for compiler in ["g++", "clang++"] {
+        for standard in ["c++11", "c++17", "c++20"] {
+            for asked in ["", "-DQRINTF_CXX"] {
+                let line = format!("{compiler} -O2 {asked} -std={standard} -Wall -Wextra -Werror a.cpp -o a");
+                assert_eq!(text(&run(&mut sandbox.driver(&line))), "", "{line}");
+                assert_eq!(
+                    text(&run(&mut Command::new(sandbox.path("a")))),
+                    "7.x 000000ff-3 13\n",
+                    "{line}"
+                );
+                let symbols = text(&run(&mut sandbox.command("nm", "a")));
+                assert_eq!(symbols.contains("qrintf_"), !asked.is_empty(), "{line}");
+            }
+        }
+    }
+}
+
+#[test]
 fn precompiled_headers_work() {
     let sandbox = Sandbox::new();
     sandbox.write("all.h", "#include <stdio.h>\n#include <stdlib.h>\n");
