@@ -68,7 +68,6 @@ const char *noshell_reason_text(enum noshell_reason reason) {
         [NOSHELL_RESERVED_WORD] = "reserved word",
         [NOSHELL_BUILTIN] = "builtin",
         [NOSHELL_MULTIBYTE] = "bytes that the locale gives a meaning",
-        [NOSHELL_OFF] = "switched off",
         [NOSHELL_OPTION] = "starts like an option",
         [NOSHELL_TOO_LONG] = "longer than 128 KiB",
         [NOSHELL_UNKNOWN_SHELL] = "unknown shell",

@@ -35,7 +35,6 @@ enum noshell_reason {
     NOSHELL_BUILTIN,
     NOSHELL_MULTIBYTE,
     /* told by the process, its environment or the file system */
-    NOSHELL_OFF,
     NOSHELL_OPTION,
     NOSHELL_TOO_LONG,
     NOSHELL_UNKNOWN_SHELL,

@@ -112,6 +112,12 @@ void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshel
     spawn->redirection_count = 0;
 }
 
+enum noshell_reason noshell_plan_refusal(const char *text) {
+    if (text[0] == '-' || text[0] == '+')
+        return NOSHELL_OPTION;
+    return strnlen(text, NOSHELL_COMMAND_MAX) >= NOSHELL_COMMAND_MAX ? NOSHELL_TOO_LONG : NOSHELL_NO_RESOURCES;
+}
+
 int noshell_plan_make(struct noshell_plan *plan, const char *text) {
     char *const *environ_now = environ ? environ : (char **)no_environment;
     size_t length = strnlen(text, NOSHELL_COMMAND_MAX);

@@ -29,6 +29,9 @@ struct noshell_plan {
 /* Plans the command. 0, or -1 when it cannot be run by us at all and the C library's own function must be called. */
 int noshell_plan_make(struct noshell_plan *plan, const char *text);
 
+/* Why noshell_plan_make, or what came after it, left the command to the C library's own function. */
+enum noshell_reason noshell_plan_refusal(const char *text);
+
 /* Turns a direct plan into one that starts /bin/sh. */
 void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshell_reason reason);
 

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "interrupts.h"
 #include "libc.h"
+#include "plan.h"
 #include "shell.h"
 #include "statistics.h"
 #include "streams.h"
@@ -37,7 +38,7 @@ REPLACEMENT int system(const char *text) {
         return noshell_libc_system(text);
     if (noshell_system_run(text, &status) == 0)
         return status;
-    noshell_count("system", text, NOSHELL_NO_RESOURCES);
+    noshell_count("system", text, noshell_plan_refusal(text));
     return noshell_libc_system(text);
 }
 

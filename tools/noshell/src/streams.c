@@ -233,7 +233,7 @@ FILE *noshell_stream_open(const char *text, const char *type) {
     file = open_ours(text, &mode);
     if (!file) {
         file = open_by_library(text, type, &mode);
-        noshell_count("popen", text, NOSHELL_NO_RESOURCES);
+        noshell_count("popen", text, noshell_plan_refusal(text));
     }
     pthread_setcancelstate(cancel_state, &ignored);
     return file;
