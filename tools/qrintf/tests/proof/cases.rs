@@ -62,7 +62,6 @@ fn a_decimal_comma_is_printed() {
         (GCC_11, &["-O1"]),
         (CLANG, &["-O2"]),
         (AARCH64, &["-O2"]),
-        (AARCH64_MUSL, &["-O2"]),
     ];
     let environment = [("LOCPATH", locales.to_str().expect("a path of text"))];
     run_with("environment", &["-w"], &[name], &environment, folding);
