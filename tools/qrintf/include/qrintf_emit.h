@@ -90,34 +90,48 @@ QRINTF_INLINE qrintf_size_t qrintf_star(int state, int value, int *width, int *p
                               (qrintf_size_t)(qrintf_r##k == QRINTF_STAR && qrintf_precision > 0 ? qrintf_precision : 0)));
 #define QRINTF_ADD_MEASURE(x, k) +qrintf_l##k
 
-/* The ways to write an integer, all of one shape; those for a value in a few bytes have it narrowed already. */
-#define QRINTF_WAY(name, call)                                                                              \
-    QRINTF_INLINE char *name(char *p, qrintf_u64_t v, unsigned int spec, int width, int precision)          \
-    {                                                                                                       \
-        (void)spec, (void)width, (void)precision;                                                           \
-        return call;                                                                                        \
+/*
+ * The ways to write an integer, all of one shape: `v` is the argument as it was passed, `size` the bytes of it that count.
+ * Where it is a constant, as it always is, one of the narrowing casts is left.
+ */
+QRINTF_INLINE qrintf_i64_t qrintf_signed(qrintf_u64_t v, int size)
+{
+    return size == 8 ? (qrintf_i64_t)v : size == 4 ? (qrintf_i32_t)v : size == 2 ? (short)v : (signed char)v;
+}
+QRINTF_INLINE qrintf_u64_t qrintf_unsigned(qrintf_u64_t v, int size)
+{
+    return size == 8 ? v : size == 4 ? (qrintf_u32_t)v : size == 2 ? (unsigned short)v : (unsigned char)v;
+}
+#define QRINTF_WAY(name, type, call)                                                                                 \
+    QRINTF_INLINE char *qrintf_as_##name(char *p, qrintf_u64_t bits, unsigned int spec, int size, int width, int precision) \
+    {                                                                                                                \
+        const qrintf_##type##_t v = (qrintf_##type##_t)qrintf_##type(bits, size);                                \
+        (void)spec, (void)width, (void)precision;                                                                    \
+        return call;                                                                                                 \
     }
-QRINTF_WAY(qrintf_as_i32, qrintf_i32(p, (qrintf_i32_t)v))
-QRINTF_WAY(qrintf_as_i32_02, qrintf_i32_02(p, (qrintf_i32_t)v))
-QRINTF_WAY(qrintf_as_i64, qrintf_i64(p, (qrintf_i64_t)v))
-QRINTF_WAY(qrintf_as_u32, qrintf_u32(p, (qrintf_u32_t)v))
-QRINTF_WAY(qrintf_as_u32_02, qrintf_u32_02(p, (qrintf_u32_t)v))
-QRINTF_WAY(qrintf_as_u64, qrintf_u64(p, v))
-QRINTF_WAY(qrintf_as_hex32, qrintf_hex32(p, (qrintf_u32_t)v, QRINTF_LETTER(spec) == 'X'))
-QRINTF_WAY(qrintf_as_hex64, qrintf_hex64(p, v, QRINTF_LETTER(spec) == 'X'))
-QRINTF_WAY(qrintf_as_hex32_08, qrintf_hex32_08(p, (qrintf_u32_t)v, QRINTF_LETTER(spec) == 'X'))
-QRINTF_WAY(qrintf_as_hex64_16, qrintf_hex32_08(qrintf_hex32_08(p, (qrintf_u32_t)(v >> 32), QRINTF_LETTER(spec) == 'X'),
-                                               (qrintf_u32_t)v, QRINTF_LETTER(spec) == 'X'))
-QRINTF_WAY(qrintf_as_hex8_02, v <= 0xff ? qrintf_hex8_02(p, (qrintf_u32_t)v, QRINTF_LETTER(spec) == 'X')
-                                        : qrintf_hex64(p, v, QRINTF_LETTER(spec) == 'X'))
-QRINTF_WAY(qrintf_as_octal, qrintf_octal(p, v))
-QRINTF_WAY(qrintf_as_signed, qrintf_integer(p, (qrintf_i64_t)v < 0 ? 0 - v : v, (qrintf_i64_t)v < 0, spec, width, precision))
-QRINTF_WAY(qrintf_as_unsigned, qrintf_integer(p, v, 0, spec, width, precision))
+#define QRINTF_UPPER (QRINTF_LETTER(spec) == 'X')
+typedef qrintf_i64_t qrintf_signed_t;
+typedef qrintf_u64_t qrintf_unsigned_t;
+QRINTF_WAY(i32, signed, qrintf_i32(p, (qrintf_i32_t)v))
+QRINTF_WAY(i32_02, signed, qrintf_i32_02(p, (qrintf_i32_t)v))
+QRINTF_WAY(i64, signed, qrintf_i64(p, v))
+QRINTF_WAY(signed, signed, qrintf_integer(p, v < 0 ? 0 - (qrintf_u64_t)v : (qrintf_u64_t)v, v < 0, spec, width, precision))
+QRINTF_WAY(u32, unsigned, qrintf_u32(p, (qrintf_u32_t)v))
+QRINTF_WAY(u32_02, unsigned, qrintf_u32_02(p, (qrintf_u32_t)v))
+QRINTF_WAY(u64, unsigned, qrintf_u64(p, v))
+QRINTF_WAY(hex32, unsigned, qrintf_hex32(p, (qrintf_u32_t)v, QRINTF_UPPER))
+QRINTF_WAY(hex64, unsigned, qrintf_hex64(p, v, QRINTF_UPPER))
+QRINTF_WAY(hex8_02, unsigned, v <= 0xff ? qrintf_hex8_02(p, (qrintf_u32_t)v, QRINTF_UPPER) : qrintf_hex64(p, v, QRINTF_UPPER))
+QRINTF_WAY(hex32_08, unsigned, qrintf_hex32_08(p, (qrintf_u32_t)v, QRINTF_UPPER))
+QRINTF_WAY(hex64_16, unsigned,
+           qrintf_hex32_08(qrintf_hex32_08(p, (qrintf_u32_t)(v >> 32), QRINTF_UPPER), (qrintf_u32_t)v, QRINTF_UPPER))
+QRINTF_WAY(octal, unsigned, qrintf_octal(p, v))
+QRINTF_WAY(unsigned, unsigned, qrintf_integer(p, v, 0, spec, width, precision))
 
-QRINTF_INLINE char *qrintf_as_character(char *p, qrintf_u64_t v, unsigned int spec, int width, int precision)
+QRINTF_INLINE char *qrintf_as_character(char *p, qrintf_u64_t v, unsigned int spec, int size, int width, int precision)
 {
     char character = (char)(unsigned char)v;
-    (void)precision;
+    (void)size, (void)precision;
     if (width != 0)
         return qrintf_string_padded(p, &character, 1, spec, width);
     *p = character;
@@ -154,12 +168,6 @@ QRINTF_INLINE char *qrintf_as_character(char *p, qrintf_u64_t v, unsigned int sp
                         QRINTF_EITHER(qrintf_c##k == 'u' && qrintf_z##k <= 4 && QRINTF_ZEROS(k, 2),            \
                                       qrintf_as_u32_02, qrintf_as_unsigned))))))
 
-/* The value as the directive sees it, in 64 bits. */
-#define QRINTF_NARROWED(k)                                                                                     \
-    (qrintf_k##k == QRINTF_KIND_SIGNED                                                                         \
-         ? (qrintf_u64_t)((qrintf_i64_t)((qrintf_u64_t)QRINTF_TO_INTEGER(k) << (64 - 8 * qrintf_z##k)) >> (64 - 8 * qrintf_z##k)) \
-         : (qrintf_u64_t)QRINTF_TO_INTEGER(k) << (64 - 8 * qrintf_z##k) >> (64 - 8 * qrintf_z##k))
-
 QRINTF_INLINE char *qrintf_put_string(char *p, const char *s, qrintf_size_t length, unsigned int spec, int width)
 {
     if (__builtin_constant_p(width) && width == 0) {
@@ -176,7 +184,8 @@ QRINTF_INLINE char *qrintf_put_string(char *p, const char *s, qrintf_size_t leng
 #define QRINTF_VALUE(k)                                                                                        \
     QRINTF_EITHER(                                                                                             \
         qrintf_k##k <= QRINTF_KIND_CHARACTER,                                                                  \
-        QRINTF_CHOSEN(k)(qrintf_p, QRINTF_NARROWED(k), QRINTF_SPEC(k), QRINTF_WIDTH(k), QRINTF_PRECISION(k)),  \
+        QRINTF_CHOSEN(k)(qrintf_p, (qrintf_u64_t)QRINTF_TO_INTEGER(k), QRINTF_SPEC(k), qrintf_z##k, QRINTF_WIDTH(k), \
+                         QRINTF_PRECISION(k)),                                                                 \
         QRINTF_EITHER(                                                                                         \
             qrintf_k##k == QRINTF_KIND_STRING,                                                                 \
             qrintf_put_string(qrintf_p, QRINTF_TO_STRING(k), qrintf_l##k, QRINTF_SPEC(k), QRINTF_WIDTH(k)),    \

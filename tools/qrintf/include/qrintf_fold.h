@@ -60,15 +60,16 @@
 #define QRINTF_KIND_OF(letter) QRINTF_KINDS[letter]
 /* The position of the next '%' or of the end. */
 #define QRINTF_NEXT(i) (qrintf_length - (int)__builtin_strlen(__builtin_strchr(qrintf_format + (i), '%') ?: ""))
-/* How many characters from i on are in the set, at most 5. */
+/* How many characters from i on are in the set; QRINTF_SPAN stops at 5, QRINTF_SPAN2 at 2. */
 #define QRINTF_IN(i, set) (__builtin_memchr(set, qrintf_format[i], sizeof(set) - 1) != 0)
-#define QRINTF_SPAN(i, set)          \
-    (!QRINTF_IN(i, set)       ? 0    \
-     : !QRINTF_IN(i + 1, set) ? 1    \
-     : !QRINTF_IN(i + 2, set) ? 2    \
-     : !QRINTF_IN(i + 3, set) ? 3    \
-     : !QRINTF_IN(i + 4, set) ? 4    \
-                              : 5)
+#define QRINTF_SPAN2(i, set) (!QRINTF_IN(i, set) ? 0 : !QRINTF_IN((i) + 1, set) ? 1 : 2)
+#define QRINTF_SPAN(i, set)            \
+    (!QRINTF_IN(i, set)         ? 0    \
+     : !QRINTF_IN((i) + 1, set) ? 1    \
+     : !QRINTF_IN((i) + 2, set) ? 2    \
+     : !QRINTF_IN((i) + 3, set) ? 3    \
+     : !QRINTF_IN((i) + 4, set) ? 4    \
+                                : 5)
 /* Whether a character is one of the n from i on. */
 #define QRINTF_HAS(i, n, text) (__builtin_memchr(qrintf_format + (i), *(text), (__SIZE_TYPE__)(n)) != 0)
 #else
@@ -79,6 +80,7 @@
 static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
 #define QRINTF_NEXT(i) ((i) + (int)__builtin_strcspn(qrintf_format + (i), "%"))
 #define QRINTF_SPAN(i, set) ((int)__builtin_strspn(qrintf_format + (i), set))
+#define QRINTF_SPAN2 QRINTF_SPAN
 #define QRINTF_HAS(i, n, text) ((int)__builtin_strcspn(qrintf_format + (i), text) < (n))
 #endif
 
@@ -129,9 +131,9 @@ static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
     qrintf_rn##k = qrintf_dn##k && !qrintf_rs##k ? QRINTF_SPAN(qrintf_ri##k, "0123456789") : 0,                \
     qrintf_li##k = qrintf_ri##k + qrintf_rs##k + qrintf_rn##k,                                                 \
     qrintf_s##k = qrintf_ws##k + 2 * qrintf_rs##k,                                                             \
-    qrintf_lh##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN(qrintf_li##k, "h"),                                           \
-    qrintf_ll##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN(qrintf_li##k, "l"),                                           \
-    qrintf_lz##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN(qrintf_li##k, "jzt"),                                         \
+    qrintf_lh##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "h"),                                           \
+    qrintf_ll##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "l"),                                           \
+    qrintf_lz##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "jzt"),                                         \
     qrintf_ln##k = qrintf_lh##k + qrintf_ll##k + qrintf_lz##k, qrintf_ci##k = qrintf_li##k + qrintf_ln##k
 
 /* Width, precision and letter, which are read from characters; one constant, as each costs gcc a variable. */
