@@ -87,7 +87,8 @@ static void set(struct table *table, const char *text, size_t length) {
         table->variables[at] = table->variables[at - 1];
         at--;
     }
-    table->variables[at] = (struct noshell_variable){.text = text, .name_length = (unsigned short)length, .exported = 1, .next = bucket};
+    table->variables[at] =
+        (struct noshell_variable){.text = text, .name_length = (unsigned short)length, .exported = 1, .next = bucket};
     table->count++;
 }
 

@@ -37,7 +37,8 @@ static enum noshell_reason plan_for_bash(struct noshell_plan *plan, const char *
 }
 
 /* The questions in the order of their cost: the grammar is free, the shell is asked only when that matters. */
-static enum noshell_reason plan_words(struct noshell_plan *plan, const char *text, size_t length, char *const *environment) {
+static enum noshell_reason plan_words(struct noshell_plan *plan, const char *text, size_t length,
+                                      char *const *environment) {
     void *memory = noshell_scratch_part(&plan->scratch, noshell_parse_room(length));
     enum noshell_reason reason;
     if (!memory)
@@ -58,7 +59,8 @@ static enum noshell_reason plan_words(struct noshell_plan *plan, const char *tex
     }
 }
 
-static enum noshell_reason plan_direct(struct noshell_plan *plan, const char *text, size_t length, char *const *environment) {
+static enum noshell_reason plan_direct(struct noshell_plan *plan, const char *text, size_t length,
+                                       char *const *environment) {
     char *found = noshell_scratch_part(&plan->scratch, FOUND_SIZE);
     enum noshell_reason reason = plan_words(plan, text, length, environment);
     if (reason || !found)

@@ -34,7 +34,8 @@ static int start(const char *file, const char *const *argv, int writing, const i
 }
 
 /* With the pipe made. The stream is made before the program is started, so that nothing can fail afterwards. */
-static FILE *open_on(const char *file, const char *const *argv, int writing, const int ends[2], int stderr_mode, pid_t *pid) {
+static FILE *open_on(const char *file, const char *const *argv, int writing, const int ends[2], int stderr_mode,
+                     pid_t *pid) {
     FILE *stream = fdopen(ends[writing], writing ? "w" : "r");
     int error = stream ? 0 : errno;
     if (!stream)

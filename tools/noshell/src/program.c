@@ -58,7 +58,8 @@ static int search(const char *name, char *buffer, size_t size) {
 }
 
 /* A script without an interpreter of its own: /bin/sh PATH ARGUMENTS... */
-static int start_script(struct noshell_spawn *spawn, const char *const *argv, struct noshell_scratch *scratch, size_t count) {
+static int start_script(struct noshell_spawn *spawn, const char *const *argv, struct noshell_scratch *scratch,
+                        size_t count) {
     const char **words = noshell_scratch_part(scratch, (count + 2) * sizeof *words);
     if (!words)
         return ENOMEM;

@@ -44,7 +44,8 @@ static int make_null(struct made *made, int stream) {
     return made->theirs[stream] < 0 ? errno : 0;
 }
 
-static int make_stream(const struct spawn_noshell_options *options, int stream, struct made *made, struct noshell_spawn *spawn) {
+static int make_stream(const struct spawn_noshell_options *options, int stream, struct made *made,
+                       struct noshell_spawn *spawn) {
     int error = 0;
     switch (options->streams[stream]) {
     case SPAWN_NOSHELL_INHERIT:
