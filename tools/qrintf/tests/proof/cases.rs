@@ -67,6 +67,55 @@ fn a_decimal_comma_is_printed() {
     run_with("environment", &["-w"], &[name], &environment, folding);
 }
 
+/// Every standard from C++11 on, with the overloads and without; with them, something of the runtime has to be there.
+#[test]
+fn overloads_of_cplusplus_print_the_same() {
+    let folder = scratch("overloads");
+    for compiler in ["g++", "clang++"] {
+        for (standard, level) in [
+            ("11", "-O2"),
+            ("14", "-O1"),
+            ("17", "-O2"),
+            ("20", "-Os"),
+            ("17", "-O0"),
+        ] {
+            for wanted in [&[][..], &["-DQRINTF_CXX"]] {
+                let object = folder.join("overloads.o");
+                let program = folder.join("overloads");
+                let mut compile = Command::new(toolchain::driver());
+                compile
+                    .arg(compiler)
+                    .arg(format!("-std=c++{standard}"))
+                    .args([level, "-Wall", "-Wextra", "-Werror"]);
+                compile
+                    .args([
+                        "-Wno-unknown-warning-option",
+                        "-Wno-unused",
+                        "-Wno-format",
+                        "-Wno-format-truncation",
+                    ])
+                    .args(wanted)
+                    .arg("-c");
+                succeed(
+                    compile
+                        .arg(toolchain::sources().join("cases/overloads.cc"))
+                        .arg("-o")
+                        .arg(&object),
+                );
+                succeed(Command::new(compiler).arg(&object).arg("-o").arg(&program));
+                succeed(&mut Command::new(&program));
+                let names = succeed(Command::new("nm").arg(&object)).stdout;
+                let specialized = String::from_utf8_lossy(&names).contains("qrintf_");
+                assert_eq!(
+                    specialized,
+                    !wanted.is_empty() && level != "-O0",
+                    "{compiler} {standard} {level} {wanted:?}"
+                );
+            }
+        }
+    }
+}
+
 type Build = (Toolchain, &'static [&'static str]);
 
 fn all() -> Vec<Build> {
