@@ -1,7 +1,7 @@
 /*
  * The grammar: bytes of a command in, words, assignments and redirections out, or the reason why only a shell can run it.
  *
- * Invariant: a pure function. No system call, no allocation, no global state; `make fuzz` links this file and names.c alone.
+ * Invariant: a pure function. No system call, no allocation, no global state; a fuzzer links this file and names.c alone.
  * Invariant: what is accepted means the same to the shell of the given dialect; when in doubt the answer is a reason.
  */
 #ifndef NOSHELL_PARSE_H
