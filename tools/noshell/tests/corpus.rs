@@ -97,9 +97,7 @@ fn commands_take_the_way_that_they_must() {
                     "shell"
                 }
             );
-            // A shell reports a command's death on standard error, and only a shell can do that into a pipe.
-            let reported = way == "popen" && said.contains("popen: shell (standard error in the pipe)");
-            let right = reported || said.lines().any(|line| line.starts_with(&prefix));
+            let right = said.lines().any(|line| line.starts_with(&prefix));
             (!right).then(|| {
                 format!(
                     "{}: {way}(\"{}\"): {said}",
@@ -135,4 +133,29 @@ fn most_plain_commands_need_no_bash_either() {
         "{direct} of {} ran directly",
         traced.len()
     );
+}
+
+/// Its results are another shell's, so every command is left to that one.
+#[test]
+fn an_unknown_shell_runs_everything_itself() {
+    let entries: Vec<_> = corpus::all()
+        .into_iter()
+        .filter(|entry| entry.route == Route::Direct)
+        .collect();
+    let commands = commands(&entries);
+    let theirs = outcomes("corpus", Shell::Busybox, Side::Library, &commands);
+    let ours = outcomes(
+        "corpus",
+        Shell::Busybox,
+        Side::Noshell(Flavour::Release),
+        &commands,
+    );
+    compare(&entries, &theirs, &ours);
+    for outcome in outcomes("routes", Shell::Busybox, Side::Traced, &commands) {
+        let said = support::text(&outcome.err);
+        assert!(
+            said.contains(": shell (") && !said.contains(": direct: "),
+            "{said}"
+        );
+    }
 }

@@ -196,6 +196,8 @@ fn runs_programs(folder: &Path) -> bool {
 pub enum Shell {
     Dash,
     Bash,
+    /// One that libnoshell does not know.
+    Busybox,
 }
 
 impl Shell {
@@ -203,6 +205,7 @@ impl Shell {
         match self {
             Shell::Dash => "dash",
             Shell::Bash => "bash",
+            Shell::Busybox => "busybox",
         }
     }
 
