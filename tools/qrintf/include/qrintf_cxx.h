@@ -62,7 +62,8 @@ QRINTF_INLINE int qrintf_take_star(const qrintf_argument **next, const qrintf_ar
 }
 
 /* Reads what is behind a '%'. */
-QRINTF_INLINE void qrintf_read(qrintf_directive *d, const char *text, const qrintf_argument **next, const qrintf_argument *end)
+QRINTF_INLINE void qrintf_read(qrintf_directive *d, const char *text, const qrintf_argument **next,
+                               const qrintf_argument *end)
 {
     d->text = 0;
     d->spec = 0;
@@ -263,7 +264,8 @@ extern int qrintf_libc_snprintf(char *, qrintf_size_t, const char *, ...) __asm_
 }
 
 #define QRINTF_OVERLOAD template <class First, class... Rest> __attribute__((__always_inline__)) inline int
-#define QRINTF_ARGUMENTS const qrintf_argument qrintf_all[] = {qrintf_typed<First>::of(first), qrintf_typed<Rest>::of(rest)...}
+#define QRINTF_ARGUMENTS \
+    const qrintf_argument qrintf_all[] = {qrintf_typed<First>::of(first), qrintf_typed<Rest>::of(rest)...}
 #define QRINTF_COUNTED qrintf_all, 1 + (int)sizeof...(Rest)
 
 QRINTF_OVERLOAD snprintf(char *to, qrintf_size_t size, const char *format, First first, Rest... rest)
@@ -289,7 +291,8 @@ QRINTF_OVERLOAD fprintf(FILE *stream, const char *format, First first, Rest... r
     char *end = qrintf_interpret(text, sizeof text, format, QRINTF_COUNTED);
     if (!end || end == text)
         return QRINTF_SLOW_FPRINTF(stream, format, first, rest...);
-    return qrintf_libc_fwrite(text, 1, (qrintf_size_t)(end - text), stream) == (qrintf_size_t)(end - text) ? (int)(end - text) : -1;
+    const qrintf_size_t length = (qrintf_size_t)(end - text);
+    return qrintf_libc_fwrite(text, 1, length, stream) == length ? (int)length : -1;
 }
 
 QRINTF_OVERLOAD printf(const char *format, First first, Rest... rest)

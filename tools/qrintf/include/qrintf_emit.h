@@ -17,16 +17,16 @@
 #define QRINTF_TYPE(k, argument) typedef __typeof__(1 ? (argument) : 0) qrintf_t##k##_t;
 #define QRINTF_SAMPLE(k) (*(qrintf_t##k##_t *)0)
 
-#define QRINTF_IS_STRING(expression) \
+#define QRINTF_IS_STRING(expression)                                                                                   \
     _Generic((expression), char *: 1, const char *: 1, unsigned char *: 1, const unsigned char *: 1, signed char *: 1, \
              const signed char *: 1, default: 0)
 
 /* Whether the argument's type is the one that the directive wants; signed and unsigned are the same to libc. */
-#define QRINTF_FITS(x, k)                                                                                      \
-    &&(qrintf_k##k <= QRINTF_KIND_CHARACTER                                                                    \
+#define QRINTF_FITS(x, k)                                                                                           \
+    &&(qrintf_k##k <= QRINTF_KIND_CHARACTER                                                                         \
            ? __builtin_classify_type(QRINTF_SAMPLE(k)) == 1 && sizeof(qrintf_t##k##_t) == (qrintf_z##k > 4 ? 8 : 4) \
-       : qrintf_k##k == QRINTF_KIND_STRING  ? QRINTF_IS_STRING(QRINTF_SAMPLE(k))                               \
-       : qrintf_k##k == QRINTF_KIND_POINTER ? __builtin_classify_type(QRINTF_SAMPLE(k)) == 5                   \
+       : qrintf_k##k == QRINTF_KIND_STRING  ? QRINTF_IS_STRING(QRINTF_SAMPLE(k))                                    \
+       : qrintf_k##k == QRINTF_KIND_POINTER ? __builtin_classify_type(QRINTF_SAMPLE(k)) == 5                        \
                                             : _Generic(QRINTF_SAMPLE(k), float: 1, double: 1, default: 0))
 
 /*
@@ -37,12 +37,12 @@
 #define QRINTF_MORE(a, b) ((a) > (b) ? (a) : (b))
 #define QRINTF_DIGITS(k) \
     ((qrintf_c##k | 0x20) == 'x' ? 2 * qrintf_z##k : (qrintf_z##k * 5 + 3) / 2 + (qrintf_c##k == 'o'))
-#define QRINTF_FIXED(x, k)                                                                                     \
-    +qrintf_q##k - qrintf_p##k                                                                                 \
-        + QRINTF_MORE(qrintf_w##k,                                                                             \
-                      qrintf_k##k == QRINTF_KIND_DOUBLE ? (qrintf_r##k > 6 ? qrintf_r##k : 6) + QRINTF_ROOM_DOUBLE \
-                      : qrintf_k##k == QRINTF_KIND_SIGNED || qrintf_k##k == QRINTF_KIND_UNSIGNED               \
-                          ? QRINTF_MORE(qrintf_r##k + 1, QRINTF_DIGITS(k)) + (qrintf_f##k & (int)QRINTF_HASH ? 2 : 0) \
+#define QRINTF_FIXED(x, k)                                                                                             \
+    +qrintf_q##k - qrintf_p##k                                                                                         \
+        + QRINTF_MORE(qrintf_w##k,                                                                                     \
+                      qrintf_k##k == QRINTF_KIND_DOUBLE ? (qrintf_r##k > 6 ? qrintf_r##k : 6) + QRINTF_ROOM_DOUBLE     \
+                      : qrintf_k##k == QRINTF_KIND_SIGNED || qrintf_k##k == QRINTF_KIND_UNSIGNED                       \
+                          ? QRINTF_MORE(qrintf_r##k + 1, QRINTF_DIGITS(k)) + (qrintf_f##k & (int)QRINTF_HASH ? 2 : 0)  \
                       : qrintf_k##k == QRINTF_KIND_POINTER ? (qrintf_r##k > 0 ? qrintf_r##k : 0) + 16 + QRINTF_ROOM_SIGN \
                                                            : qrintf_k##k == QRINTF_KIND_CHARACTER)
 
@@ -56,9 +56,9 @@
 #define QRINTF_SPEC(k) ((unsigned int)(qrintf_f##k | qrintf_c##k))
 
 /* The argument as what it has to be; 0 if it is something else, as then all of this is dropped. */
-#define QRINTF_TO_STRING(k)                                                                                         \
+#define QRINTF_TO_STRING(k)                                                                                            \
     ((const char *)_Generic(qrintf_t##k, char *: qrintf_t##k, const char *: qrintf_t##k, unsigned char *: qrintf_t##k, \
-                            const unsigned char *: qrintf_t##k, signed char *: qrintf_t##k,                         \
+                            const unsigned char *: qrintf_t##k, signed char *: qrintf_t##k,                            \
                             const signed char *: qrintf_t##k, default: (const char *)0))
 #define QRINTF_TO_DOUBLE(k) _Generic(qrintf_t##k, float: qrintf_t##k, double: qrintf_t##k, default: 0.0)
 #define QRINTF_TO_POINTER(k) __builtin_choose_expr(qrintf_k##k == QRINTF_KIND_POINTER, qrintf_t##k, (const void *)0)
@@ -83,10 +83,10 @@ QRINTF_INLINE qrintf_size_t qrintf_star(int state, int value, int *width, int *p
 #define QRINTF_TAKE_STAR(k) qrintf_star(qrintf_s##k, (int)QRINTF_TO_INTEGER(k), &qrintf_width, &qrintf_precision)
 
 /* The room that the argument's value asks for: a string's length, or what a star says. */
-#define QRINTF_MEASURE(x, k)                                                                                   \
-    const qrintf_size_t qrintf_l##k = __builtin_choose_expr(                                                   \
-        qrintf_k##k == QRINTF_KIND_STRING, qrintf_measure(QRINTF_TO_STRING(k), QRINTF_PRECISION(k)),           \
-        __builtin_choose_expr(qrintf_k##k == QRINTF_KIND_STAR, QRINTF_TAKE_STAR(k),                            \
+#define QRINTF_MEASURE(x, k)                                                                         \
+    const qrintf_size_t qrintf_l##k = __builtin_choose_expr(                                         \
+        qrintf_k##k == QRINTF_KIND_STRING, qrintf_measure(QRINTF_TO_STRING(k), QRINTF_PRECISION(k)), \
+        __builtin_choose_expr(qrintf_k##k == QRINTF_KIND_STAR, QRINTF_TAKE_STAR(k),                  \
                               (qrintf_size_t)(qrintf_r##k == QRINTF_STAR && qrintf_precision > 0 ? qrintf_precision : 0)));
 #define QRINTF_ADD_MEASURE(x, k) +qrintf_l##k
 
@@ -102,12 +102,13 @@ QRINTF_INLINE qrintf_u64_t qrintf_unsigned(qrintf_u64_t v, int size)
 {
     return size == 8 ? v : size == 4 ? (qrintf_u32_t)v : size == 2 ? (unsigned short)v : (unsigned char)v;
 }
-#define QRINTF_WAY(name, type, call)                                                                                 \
-    QRINTF_INLINE char *qrintf_as_##name(char *p, qrintf_u64_t bits, unsigned int spec, int size, int width, int precision) \
-    {                                                                                                                \
-        const qrintf_##type##_t v = (qrintf_##type##_t)qrintf_##type(bits, size);                                \
-        (void)spec, (void)width, (void)precision;                                                                    \
-        return call;                                                                                                 \
+#define QRINTF_WAY(name, type, call)                                                                         \
+    QRINTF_INLINE char *qrintf_as_##name(char *p, qrintf_u64_t bits, unsigned int spec, int size, int width, \
+                                         int precision)                                                      \
+    {                                                                                                        \
+        const qrintf_##type##_t v = qrintf_##type(bits, size);                                               \
+        (void)spec, (void)width, (void)precision;                                                            \
+        return call;                                                                                         \
     }
 #define QRINTF_UPPER (QRINTF_LETTER(spec) == 'X')
 typedef qrintf_i64_t qrintf_signed_t;
@@ -142,30 +143,30 @@ QRINTF_INLINE char *qrintf_as_character(char *p, qrintf_u64_t v, unsigned int sp
 #define QRINTF_EITHER __builtin_choose_expr
 #define QRINTF_BARE(k) (qrintf_w##k == 0 && qrintf_f##k == 0)
 #define QRINTF_ZEROS(k, width) (qrintf_w##k == (width) && qrintf_f##k == (int)QRINTF_ZERO)
-#define QRINTF_CHOSEN(k)                                                                                       \
-    QRINTF_EITHER(                                                                                             \
-        qrintf_k##k == QRINTF_KIND_CHARACTER, qrintf_as_character,                                             \
-        QRINTF_EITHER(                                                                                         \
-            qrintf_k##k == QRINTF_KIND_SIGNED,                                                                 \
-            QRINTF_EITHER(qrintf_r##k == QRINTF_NONE && QRINTF_BARE(k),                                        \
-                          QRINTF_EITHER(qrintf_z##k == 8, qrintf_as_i64, qrintf_as_i32),                       \
-                          QRINTF_EITHER(qrintf_r##k == QRINTF_NONE && qrintf_z##k <= 4 && QRINTF_ZEROS(k, 2),  \
-                                        qrintf_as_i32_02, qrintf_as_signed)),                                  \
-            QRINTF_EITHER(                                                                                     \
-                qrintf_r##k != QRINTF_NONE, qrintf_as_unsigned,                                                \
-                QRINTF_EITHER(                                                                                 \
-                    (qrintf_c##k | 0x20) == 'x',                                                               \
-                    QRINTF_EITHER(                                                                             \
-                        QRINTF_BARE(k), QRINTF_EITHER(qrintf_z##k == 8, qrintf_as_hex64, qrintf_as_hex32),     \
-                        QRINTF_EITHER(QRINTF_ZEROS(k, 2), qrintf_as_hex8_02,                                   \
+#define QRINTF_CHOSEN(k)                                                                                        \
+    QRINTF_EITHER(                                                                                              \
+        qrintf_k##k == QRINTF_KIND_CHARACTER, qrintf_as_character,                                              \
+        QRINTF_EITHER(                                                                                          \
+            qrintf_k##k == QRINTF_KIND_SIGNED,                                                                  \
+            QRINTF_EITHER(qrintf_r##k == QRINTF_NONE && QRINTF_BARE(k),                                         \
+                          QRINTF_EITHER(qrintf_z##k == 8, qrintf_as_i64, qrintf_as_i32),                        \
+                          QRINTF_EITHER(qrintf_r##k == QRINTF_NONE && qrintf_z##k <= 4 && QRINTF_ZEROS(k, 2),   \
+                                        qrintf_as_i32_02, qrintf_as_signed)),                                   \
+            QRINTF_EITHER(                                                                                      \
+                qrintf_r##k != QRINTF_NONE, qrintf_as_unsigned,                                                 \
+                QRINTF_EITHER(                                                                                  \
+                    (qrintf_c##k | 0x20) == 'x',                                                                \
+                    QRINTF_EITHER(                                                                              \
+                        QRINTF_BARE(k), QRINTF_EITHER(qrintf_z##k == 8, qrintf_as_hex64, qrintf_as_hex32),      \
+                        QRINTF_EITHER(QRINTF_ZEROS(k, 2), qrintf_as_hex8_02,                                    \
                                       QRINTF_EITHER(QRINTF_ZEROS(k, 8) && qrintf_z##k <= 4, qrintf_as_hex32_08, \
-                                                    QRINTF_EITHER(QRINTF_ZEROS(k, 16), qrintf_as_hex64_16,     \
-                                                                  qrintf_as_unsigned)))),                      \
-                    QRINTF_EITHER(                                                                             \
-                        QRINTF_BARE(k),                                                                        \
-                        QRINTF_EITHER(qrintf_c##k == 'o', qrintf_as_octal,                                     \
-                                      QRINTF_EITHER(qrintf_z##k == 8, qrintf_as_u64, qrintf_as_u32)),          \
-                        QRINTF_EITHER(qrintf_c##k == 'u' && qrintf_z##k <= 4 && QRINTF_ZEROS(k, 2),            \
+                                                    QRINTF_EITHER(QRINTF_ZEROS(k, 16), qrintf_as_hex64_16,      \
+                                                                  qrintf_as_unsigned)))),                       \
+                    QRINTF_EITHER(                                                                              \
+                        QRINTF_BARE(k),                                                                         \
+                        QRINTF_EITHER(qrintf_c##k == 'o', qrintf_as_octal,                                      \
+                                      QRINTF_EITHER(qrintf_z##k == 8, qrintf_as_u64, qrintf_as_u32)),           \
+                        QRINTF_EITHER(qrintf_c##k == 'u' && qrintf_z##k <= 4 && QRINTF_ZEROS(k, 2),             \
                                       qrintf_as_u32_02, qrintf_as_unsigned))))))
 
 QRINTF_INLINE char *qrintf_put_string(char *p, const char *s, qrintf_size_t length, unsigned int spec, int width)
@@ -181,15 +182,15 @@ QRINTF_INLINE char *qrintf_put_string(char *p, const char *s, qrintf_size_t leng
 }
 
 /* The value of argument k; where libc has to write it, qrintf_p is null. */
-#define QRINTF_VALUE(k)                                                                                        \
-    QRINTF_EITHER(                                                                                             \
-        qrintf_k##k <= QRINTF_KIND_CHARACTER,                                                                  \
-        QRINTF_CHOSEN(k)(qrintf_p, (qrintf_u64_t)QRINTF_TO_INTEGER(k), QRINTF_SPEC(k), qrintf_z##k, QRINTF_WIDTH(k), \
-                         QRINTF_PRECISION(k)),                                                                 \
-        QRINTF_EITHER(                                                                                         \
-            qrintf_k##k == QRINTF_KIND_STRING,                                                                 \
-            qrintf_put_string(qrintf_p, QRINTF_TO_STRING(k), qrintf_l##k, QRINTF_SPEC(k), QRINTF_WIDTH(k)),    \
-            QRINTF_EITHER(qrintf_k##k == QRINTF_KIND_DOUBLE, qrintf_double, qrintf_pointer)(                   \
+#define QRINTF_VALUE(k)                                                                                                \
+    QRINTF_EITHER(                                                                                                     \
+        qrintf_k##k <= QRINTF_KIND_CHARACTER,                                                                          \
+        QRINTF_CHOSEN(k)(qrintf_p, (qrintf_u64_t)QRINTF_TO_INTEGER(k), QRINTF_SPEC(k), qrintf_z##k, QRINTF_WIDTH(k),   \
+                         QRINTF_PRECISION(k)),                                                                         \
+        QRINTF_EITHER(                                                                                                 \
+            qrintf_k##k == QRINTF_KIND_STRING,                                                                         \
+            qrintf_put_string(qrintf_p, QRINTF_TO_STRING(k), qrintf_l##k, QRINTF_SPEC(k), QRINTF_WIDTH(k)),            \
+            QRINTF_EITHER(qrintf_k##k == QRINTF_KIND_DOUBLE, qrintf_double, qrintf_pointer)(                           \
                 qrintf_p, QRINTF_EITHER(qrintf_k##k == QRINTF_KIND_DOUBLE, QRINTF_TO_DOUBLE(k), QRINTF_TO_POINTER(k)), \
                 QRINTF_SPEC(k), QRINTF_WIDTH(k), QRINTF_PRECISION(k))))
 
@@ -202,22 +203,22 @@ QRINTF_INLINE char *qrintf_put_text(char *p, const char *text, int length)
 #define QRINTF_PIECE(from, to) \
     if ((to) > (from))         \
         qrintf_p = qrintf_put_text(qrintf_p, qrintf_format + (from), (to) - (from));
-#define QRINTF_PIECES(j, k)                                             \
-    QRINTF_PIECE(qrintf_p##j, qrintf_x##k + qrintf_xe##k)               \
-    if (qrintf_xe##k) {                                                 \
-        QRINTF_PIECE(qrintf_x##k + 2, qrintf_y##k + qrintf_ye##k)       \
-        if (qrintf_ye##k)                                               \
-            QRINTF_PIECE(qrintf_y##k + 2, qrintf_q##k)                  \
+#define QRINTF_PIECES(j, k)                                       \
+    QRINTF_PIECE(qrintf_p##j, qrintf_x##k + qrintf_xe##k)         \
+    if (qrintf_xe##k) {                                           \
+        QRINTF_PIECE(qrintf_x##k + 2, qrintf_y##k + qrintf_ye##k) \
+        if (qrintf_ye##k)                                         \
+            QRINTF_PIECE(qrintf_y##k + 2, qrintf_q##k)            \
     }
 
 /* Everything that argument k stands for, with the text before it. */
-#define QRINTF_PUT(x, j, k)                                             \
-    QRINTF_PIECES(j, k)                                                 \
-    if (qrintf_k##k == QRINTF_KIND_STAR)                                \
-        (void)QRINTF_TAKE_STAR(k);                                      \
-    else                                                                \
-        qrintf_p = QRINTF_VALUE(k);                                     \
-    if (qrintf_k##k >= QRINTF_KIND_POINTER && !qrintf_p)                \
+#define QRINTF_PUT(x, j, k)                              \
+    QRINTF_PIECES(j, k)                                  \
+    if (qrintf_k##k == QRINTF_KIND_STAR)                 \
+        (void)QRINTF_TAKE_STAR(k);                       \
+    else                                                 \
+        qrintf_p = QRINTF_VALUE(k);                      \
+    if (qrintf_k##k >= QRINTF_KIND_POINTER && !qrintf_p) \
         goto qrintf_slow;
 
 #endif

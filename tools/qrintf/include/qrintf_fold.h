@@ -40,9 +40,9 @@
 #define QRINTF_KIND_DOUBLE 7
 
 /* The kinds that letters ask for, from '@' on. */
-#define QRINTF_KINDS                          \
-    "\0\0\0\0\0\7\7\7\0\0\0\0\0\0\0\0" /* EFG */     \
-    "\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" /* X */       \
+#define QRINTF_KINDS                                  \
+    "\0\0\0\0\0\7\7\7\0\0\0\0\0\0\0\0" /* EFG */      \
+    "\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" /* X */        \
     "\0\0\0\4\2\7\7\7\0\2\0\0\0\0\0\3" /* cdefgi o */ \
     "\6\0\0\5\0\3\0\0\3\0\0\0\0\0\0\0" /* p s u x */
 
@@ -63,12 +63,12 @@
 /* How many characters from i on are in the set; QRINTF_SPAN stops at 5, QRINTF_SPAN2 at 2. */
 #define QRINTF_IN(i, set) (__builtin_memchr(set, qrintf_format[i], sizeof(set) - 1) != 0)
 #define QRINTF_SPAN2(i, set) (!QRINTF_IN(i, set) ? 0 : !QRINTF_IN((i) + 1, set) ? 1 : 2)
-#define QRINTF_SPAN(i, set)            \
-    (!QRINTF_IN(i, set)         ? 0    \
-     : !QRINTF_IN((i) + 1, set) ? 1    \
-     : !QRINTF_IN((i) + 2, set) ? 2    \
-     : !QRINTF_IN((i) + 3, set) ? 3    \
-     : !QRINTF_IN((i) + 4, set) ? 4    \
+#define QRINTF_SPAN(i, set)         \
+    (!QRINTF_IN(i, set)         ? 0 \
+     : !QRINTF_IN((i) + 1, set) ? 1 \
+     : !QRINTF_IN((i) + 2, set) ? 2 \
+     : !QRINTF_IN((i) + 3, set) ? 3 \
+     : !QRINTF_IN((i) + 4, set) ? 4 \
                                 : 5)
 /* Whether a character is one of the n from i on. */
 #define QRINTF_HAS(i, n, text) (__builtin_memchr(qrintf_format + (i), *(text), (__SIZE_TYPE__)(n)) != 0)
@@ -85,102 +85,102 @@ static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
 #endif
 
 /* The number that n digits from i on are; more than QRINTF_NUMBER_MAX for all that have more than three. */
-#define QRINTF_NUMBER(i, n)                                                                                    \
-    ((n) == 0   ? 0                                                                                            \
-     : (n) == 1 ? QRINTF_BYTE(i) - '0'                                                                         \
-     : (n) == 2 ? QRINTF_BYTE(i) * 10 + QRINTF_BYTE((i) + 1) - '0' * 11                                        \
-     : (n) == 3 ? QRINTF_BYTE(i) * 100 + QRINTF_BYTE((i) + 1) * 10 + QRINTF_BYTE((i) + 2) - '0' * 111          \
+#define QRINTF_NUMBER(i, n)                                                                           \
+    ((n) == 0   ? 0                                                                                   \
+     : (n) == 1 ? QRINTF_BYTE(i) - '0'                                                                \
+     : (n) == 2 ? QRINTF_BYTE(i) * 10 + QRINTF_BYTE((i) + 1) - '0' * 11                               \
+     : (n) == 3 ? QRINTF_BYTE(i) * 100 + QRINTF_BYTE((i) + 1) * 10 + QRINTF_BYTE((i) + 2) - '0' * 111 \
                 : QRINTF_NUMBER_MAX + 1)
 
-#define QRINTF_FLAGS(i, n)                                                                                     \
-    ((n) == 0 ? 0                                                                                              \
-              : QRINTF_HAS(i, n, "-") * (int)QRINTF_MINUS + QRINTF_HAS(i, n, "+") * (int)QRINTF_PLUS           \
-                    + QRINTF_HAS(i, n, " ") * (int)QRINTF_SPACE + QRINTF_HAS(i, n, "0") * (int)QRINTF_ZERO     \
+#define QRINTF_FLAGS(i, n)                                                                                 \
+    ((n) == 0 ? 0                                                                                          \
+              : QRINTF_HAS(i, n, "-") * (int)QRINTF_MINUS + QRINTF_HAS(i, n, "+") * (int)QRINTF_PLUS       \
+                    + QRINTF_HAS(i, n, " ") * (int)QRINTF_SPACE + QRINTF_HAS(i, n, "0") * (int)QRINTF_ZERO \
                     + QRINTF_HAS(i, n, "#") * (int)QRINTF_HASH)
 
 /* The state before the first step. */
-#define QRINTF_BEGIN(f)                                                                                          \
-    enum { qrintf_literal = QRINTF_IS_LITERAL(f) };                                                              \
-    const char *const qrintf_format = QRINTF_LITERAL(f);                                                         \
-    QRINTF_TEXT(f)                                                                                               \
-    enum {                                                                                                       \
-        qrintf_length = (int)__builtin_strlen(qrintf_format),                                                    \
-        qrintf_p0 = 0, qrintf_s0 = 0, qrintf_f0 = 0, qrintf_w0 = 0, qrintf_r0 = QRINTF_NONE,                     \
-        qrintf_e0 = qrintf_literal ? QRINTF_SPECIALIZED : QRINTF_NOT_LITERAL                                     \
+#define QRINTF_BEGIN(f)                                                                      \
+    enum { qrintf_literal = QRINTF_IS_LITERAL(f) };                                          \
+    const char *const qrintf_format = QRINTF_LITERAL(f);                                     \
+    QRINTF_TEXT(f)                                                                           \
+    enum {                                                                                   \
+        qrintf_length = (int)__builtin_strlen(qrintf_format),                                \
+        qrintf_p0 = 0, qrintf_s0 = 0, qrintf_f0 = 0, qrintf_w0 = 0, qrintf_r0 = QRINTF_NONE, \
+        qrintf_e0 = qrintf_literal ? QRINTF_SPECIALIZED : QRINTF_NOT_LITERAL                 \
     };
 
 /* The text up to the next directive, or to the end. */
-#define QRINTF_GAP(j, k)                                                                  \
-    qrintf_x##k = qrintf_s##j != 0 ? qrintf_p##j : QRINTF_NEXT(qrintf_p##j),                   \
-    qrintf_xe##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_x##k, "%%", 2),                       \
+#define QRINTF_GAP(j, k)                                                                    \
+    qrintf_x##k = qrintf_s##j != 0 ? qrintf_p##j : QRINTF_NEXT(qrintf_p##j),                \
+    qrintf_xe##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_x##k, "%%", 2),                     \
     qrintf_y##k = qrintf_xe##k ? QRINTF_NEXT(qrintf_x##k + 2 * qrintf_xe##k) : qrintf_x##k, \
-    qrintf_ye##k = qrintf_xe##k && QRINTF_IS(qrintf_y##k, "%%", 2),                       \
+    qrintf_ye##k = qrintf_xe##k && QRINTF_IS(qrintf_y##k, "%%", 2),                         \
     qrintf_q##k = qrintf_ye##k ? QRINTF_NEXT(qrintf_y##k + 2 * qrintf_ye##k) : qrintf_y##k
 
 /* Flags, width, precision and length: where each begins, and how long it is. */
-#define QRINTF_FIELDS(j, k)                                                                                    \
-    qrintf_fi##k = qrintf_q##k + (qrintf_s##j == 0 && qrintf_q##k < qrintf_length),                                \
-    qrintf_fn##k = qrintf_s##j != 0 ? 0 : QRINTF_SPAN(qrintf_fi##k, "-+ #0"),                                       \
-    qrintf_f##k = qrintf_s##j != 0 ? qrintf_f##j : QRINTF_FLAGS(qrintf_fi##k, qrintf_fn##k),                        \
-    qrintf_wi##k = qrintf_fi##k + qrintf_fn##k,                                                                \
-    qrintf_ws##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_wi##k, "*", 1),                                            \
-    qrintf_wn##k = qrintf_s##j != 0 || qrintf_ws##k ? 0 : QRINTF_SPAN(qrintf_wi##k, "0123456789"),                  \
-    qrintf_di##k = qrintf_wi##k + qrintf_ws##k + qrintf_wn##k,                                                 \
-    qrintf_dn##k = !qrintf_ws##k && qrintf_s##j != 2 && QRINTF_IS(qrintf_di##k, ".", 1),                       \
+#define QRINTF_FIELDS(j, k)                                                                                     \
+    qrintf_fi##k = qrintf_q##k + (qrintf_s##j == 0 && qrintf_q##k < qrintf_length),                             \
+    qrintf_fn##k = qrintf_s##j != 0 ? 0 : QRINTF_SPAN(qrintf_fi##k, "-+ #0"),                                   \
+    qrintf_f##k = qrintf_s##j != 0 ? qrintf_f##j : QRINTF_FLAGS(qrintf_fi##k, qrintf_fn##k),                    \
+    qrintf_wi##k = qrintf_fi##k + qrintf_fn##k,                                                                 \
+    qrintf_ws##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_wi##k, "*", 1),                                         \
+    qrintf_wn##k = qrintf_s##j != 0 || qrintf_ws##k ? 0 : QRINTF_SPAN(qrintf_wi##k, "0123456789"),              \
+    qrintf_di##k = qrintf_wi##k + qrintf_ws##k + qrintf_wn##k,                                                  \
+    qrintf_dn##k = !qrintf_ws##k && qrintf_s##j != 2 && QRINTF_IS(qrintf_di##k, ".", 1),                        \
     qrintf_ri##k = qrintf_di##k + qrintf_dn##k, qrintf_rs##k = qrintf_dn##k && QRINTF_IS(qrintf_ri##k, "*", 1), \
-    qrintf_rn##k = qrintf_dn##k && !qrintf_rs##k ? QRINTF_SPAN(qrintf_ri##k, "0123456789") : 0,                \
-    qrintf_li##k = qrintf_ri##k + qrintf_rs##k + qrintf_rn##k,                                                 \
-    qrintf_s##k = qrintf_ws##k + 2 * qrintf_rs##k,                                                             \
-    qrintf_lh##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "h"),                                           \
-    qrintf_ll##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "l"),                                           \
-    qrintf_lz##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "jzt"),                                         \
+    qrintf_rn##k = qrintf_dn##k && !qrintf_rs##k ? QRINTF_SPAN(qrintf_ri##k, "0123456789") : 0,                 \
+    qrintf_li##k = qrintf_ri##k + qrintf_rs##k + qrintf_rn##k,                                                  \
+    qrintf_s##k = qrintf_ws##k + 2 * qrintf_rs##k,                                                              \
+    qrintf_lh##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "h"),                                      \
+    qrintf_ll##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "l"),                                      \
+    qrintf_lz##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "jzt"),                                    \
     qrintf_ln##k = qrintf_lh##k + qrintf_ll##k + qrintf_lz##k, qrintf_ci##k = qrintf_li##k + qrintf_ln##k
 
 /* Width, precision and letter, which are read from characters; one constant, as each costs gcc a variable. */
-#define QRINTF_PACKED(k)                                               \
-    (QRINTF_NUMBER(qrintf_wi##k, qrintf_wn##k)                         \
-     | QRINTF_NUMBER(qrintf_ri##k, qrintf_rn##k) << 10                 \
-     | (QRINTF_BYTE(qrintf_ci##k) & 0x7f) << 20                        \
+#define QRINTF_PACKED(k)                               \
+    (QRINTF_NUMBER(qrintf_wi##k, qrintf_wn##k)         \
+     | QRINTF_NUMBER(qrintf_ri##k, qrintf_rn##k) << 10 \
+     | (QRINTF_BYTE(qrintf_ci##k) & 0x7f) << 20        \
      | (QRINTF_BYTE(qrintf_ci##k) > '@' ? QRINTF_KIND_OF(QRINTF_BYTE(qrintf_ci##k) - '@') : 0) << 27)
 
 /* One argument's share of the format: from step j's state to step k's. */
-#define QRINTF_STEP(x, j, k)                                                                                   \
-    enum { QRINTF_GAP(j, k), QRINTF_FIELDS(j, k) };                                                            \
-    QRINTF_CONSTANT(qrintf_packed##k, QRINTF_PACKED(k))                                                        \
-    enum {                                                                                                     \
-        qrintf_wv##k = qrintf_packed##k & 0x3ff, qrintf_rv##k = qrintf_packed##k >> 10 & 0x3ff,                \
-        qrintf_w##k = qrintf_s##j != 0 ? qrintf_w##j : qrintf_ws##k ? QRINTF_STAR : qrintf_wv##k,                   \
-        qrintf_r##k = qrintf_s##j == 2 ? qrintf_r##j                                                           \
-                      : qrintf_rs##k   ? QRINTF_STAR                                                           \
-                      : qrintf_dn##k   ? qrintf_rv##k                                                          \
-                                       : QRINTF_NONE,                                                          \
-        qrintf_c##k = qrintf_s##k != 0 ? 0 : qrintf_packed##k >> 20 & 0x7f,                                         \
-        qrintf_p##k = qrintf_s##k != 0 ? qrintf_li##k : qrintf_ci##k + (qrintf_c##k != 0),                          \
-        qrintf_kind##k = qrintf_packed##k >> 27,                                                               \
-        qrintf_lm##k = qrintf_kind##k <= QRINTF_KIND_UNSIGNED ? 2 - (qrintf_lz##k != 0)                        \
+#define QRINTF_STEP(x, j, k)                                                                                           \
+    enum { QRINTF_GAP(j, k), QRINTF_FIELDS(j, k) };                                                                    \
+    QRINTF_CONSTANT(qrintf_packed##k, QRINTF_PACKED(k))                                                                \
+    enum {                                                                                                             \
+        qrintf_wv##k = qrintf_packed##k & 0x3ff, qrintf_rv##k = qrintf_packed##k >> 10 & 0x3ff,                        \
+        qrintf_w##k = qrintf_s##j != 0 ? qrintf_w##j : qrintf_ws##k ? QRINTF_STAR : qrintf_wv##k,                      \
+        qrintf_r##k = qrintf_s##j == 2 ? qrintf_r##j                                                                   \
+                      : qrintf_rs##k   ? QRINTF_STAR                                                                   \
+                      : qrintf_dn##k   ? qrintf_rv##k                                                                  \
+                                       : QRINTF_NONE,                                                                  \
+        qrintf_c##k = qrintf_s##k != 0 ? 0 : qrintf_packed##k >> 20 & 0x7f,                                            \
+        qrintf_p##k = qrintf_s##k != 0 ? qrintf_li##k : qrintf_ci##k + (qrintf_c##k != 0),                             \
+        qrintf_kind##k = qrintf_packed##k >> 27,                                                                       \
+        qrintf_lm##k = qrintf_kind##k <= QRINTF_KIND_UNSIGNED ? 2 - (qrintf_lz##k != 0)                                \
                                                               : qrintf_kind##k == QRINTF_KIND_DOUBLE && qrintf_ll##k > 0, \
-        qrintf_k##k = qrintf_s##k                    ? QRINTF_KIND_STAR                                        \
-                      : qrintf_ln##k <= qrintf_lm##k ? qrintf_kind##k                                          \
-                                                     : QRINTF_KIND_UNKNOWN,                                    \
-        qrintf_z##k = (int)(qrintf_lh##k   ? 3u - qrintf_lh##k                                                 \
-                            : qrintf_ll##k ? (qrintf_ll##k == 1 ? sizeof(long) : 8u)                           \
-                            : qrintf_lz##k ? (QRINTF_IS(qrintf_li##k, "j", 1) ? 8u : sizeof(void *))           \
-                                           : 4u),                                                              \
-        qrintf_e##k = qrintf_e##j != 0 ? qrintf_e##j      \
-                      : qrintf_fi##k >= qrintf_length                                       ? QRINTF_NOT_THAT_MANY \
-                      : qrintf_k##k == QRINTF_KIND_UNKNOWN                                  ? QRINTF_NOT_KNOWN \
-                      : qrintf_wv##k > QRINTF_NUMBER_MAX || qrintf_rv##k > QRINTF_NUMBER_MAX ? QRINTF_TOO_LONG \
-                                                                                            : QRINTF_SPECIALIZED \
+        qrintf_k##k = qrintf_s##k                    ? QRINTF_KIND_STAR                                                \
+                      : qrintf_ln##k <= qrintf_lm##k ? qrintf_kind##k                                                  \
+                                                     : QRINTF_KIND_UNKNOWN,                                            \
+        qrintf_z##k = (int)(qrintf_lh##k   ? 3u - qrintf_lh##k                                                         \
+                            : qrintf_ll##k ? (qrintf_ll##k == 1 ? sizeof(long) : 8u)                                   \
+                            : qrintf_lz##k ? (QRINTF_IS(qrintf_li##k, "j", 1) ? 8u : sizeof(void *))                   \
+                                           : 4u),                                                                      \
+        qrintf_e##k = qrintf_e##j != 0 ? qrintf_e##j                                                                   \
+                      : qrintf_fi##k >= qrintf_length                                       ? QRINTF_NOT_THAT_MANY     \
+                      : qrintf_k##k == QRINTF_KIND_UNKNOWN                                  ? QRINTF_NOT_KNOWN         \
+                      : qrintf_wv##k > QRINTF_NUMBER_MAX || qrintf_rv##k > QRINTF_NUMBER_MAX ? QRINTF_TOO_LONG         \
+                                                                                            : QRINTF_SPECIALIZED       \
     };
 
 /* The text behind the last directive, under the number T. */
-#define QRINTF_TAIL(j)                                                                         \
-    enum {                                                                                     \
-        QRINTF_GAP(j, T),                                                                      \
-        qrintf_eT = qrintf_e##j != 0 ? qrintf_e##j       \
-                    : QRINTF_IS(qrintf_qT, "%%", 2)                         ? QRINTF_NOT_KNOWN  \
+#define QRINTF_TAIL(j)                                                                                  \
+    enum {                                                                                              \
+        QRINTF_GAP(j, T),                                                                               \
+        qrintf_eT = qrintf_e##j != 0 ? qrintf_e##j                                                      \
+                    : QRINTF_IS(qrintf_qT, "%%", 2)                         ? QRINTF_NOT_KNOWN          \
                     : qrintf_s##j != 0 || qrintf_qT != qrintf_length             ? QRINTF_NOT_THAT_MANY \
-                                                                            : QRINTF_SPECIALIZED \
+                                                                            : QRINTF_SPECIALIZED        \
     };
 
 /* All of it, for a call with n arguments. */

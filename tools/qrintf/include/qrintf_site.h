@@ -70,14 +70,14 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 }
 
 /* What the format and the arguments' types have to say: qrintf_outcome, qrintf_fixed, qrintf_varies. */
-#define QRINTF_JUDGE(n, f)                                                                                    \
-    enum {                                                                                                    \
-        qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                                     \
-        qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                                                   \
-        qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,                                   \
-        qrintf_outcome = qrintf_eT                               ? (int)qrintf_eT                             \
-                         : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE                        \
-                                                                 : QRINTF_SPECIALIZED                         \
+#define QRINTF_JUDGE(n, f)                                                             \
+    enum {                                                                             \
+        qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                 \
+        qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                           \
+        qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,            \
+        qrintf_outcome = qrintf_eT                               ? (int)qrintf_eT      \
+                         : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE \
+                                                                 : QRINTF_SPECIALIZED  \
     };
 
 /* Calls whose text the compiler copies itself: "%s" alone, where the whole of it is wanted. */
@@ -97,38 +97,38 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
  * comma between them. `left` is a reason of the function's own not to touch it. (The ways are no argument of a macro, as
  * the preprocessor scans those twice.)
  */
-#define QRINTF_OPEN(n, function, f, left, ...)                                                                \
-    QRINTF_EXTENSION ({                                                                                           \
-        QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                                              \
-        QRINTF_PARSE(n, f)                                                                                    \
-        enum {                                                                                                \
-            qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                                 \
-            qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                                               \
-            qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,                               \
-            qrintf_outcome = qrintf_eT != 0                         ? (int)qrintf_eT                          \
-                             : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE                    \
-                             : (left)                               ? QRINTF_NOT_NEEDED                       \
-                                                                    : QRINTF_SPECIALIZED                      \
-        };                                                                                                    \
-        QRINTF_NOTE(function, qrintf_outcome, QRINTF_LITERAL(f))                                              \
+#define QRINTF_OPEN(n, function, f, left, ...)                                             \
+    QRINTF_EXTENSION ({                                                                    \
+        QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                           \
+        QRINTF_PARSE(n, f)                                                                 \
+        enum {                                                                             \
+            qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                 \
+            qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                           \
+            qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,            \
+            qrintf_outcome = qrintf_eT != 0                         ? (int)qrintf_eT       \
+                             : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE \
+                             : (left)                               ? QRINTF_NOT_NEEDED    \
+                                                                    : QRINTF_SPECIALIZED   \
+        };                                                                                 \
+        QRINTF_NOTE(function, qrintf_outcome, QRINTF_LITERAL(f))                           \
         __builtin_choose_expr(qrintf_outcome == QRINTF_SPECIALIZED,
 #define QRINTF_CLOSE \
     );               \
     })
 
 /* Takes the arguments, and finds the room that they may need. Declarations all: some programs want those to come first. */
-#define QRINTF_PREPARE(n, ...)                                                                    \
-    QRINTF_ZIP_##n(QRINTF_TAKE, __VA_ARGS__)                                                      \
-    int qrintf_width = 0, qrintf_precision = QRINTF_NONE;                                         \
-    QRINTF_EACH_##n(QRINTF_MEASURE, 0)                                                            \
-    const qrintf_size_t qrintf_room = qrintf_fixed QRINTF_EACH_##n(QRINTF_ADD_MEASURE, 0);        \
-    char *qrintf_p;                                                                               \
+#define QRINTF_PREPARE(n, ...)                                                             \
+    QRINTF_ZIP_##n(QRINTF_TAKE, __VA_ARGS__)                                               \
+    int qrintf_width = 0, qrintf_precision = QRINTF_NONE;                                  \
+    QRINTF_EACH_##n(QRINTF_MEASURE, 0)                                                     \
+    const qrintf_size_t qrintf_room = qrintf_fixed QRINTF_EACH_##n(QRINTF_ADD_MEASURE, 0); \
+    char *qrintf_p;                                                                        \
     int qrintf_direct = 1, qrintf_result;
 
 /* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
-#define QRINTF_WRITE(n)                        \
-    QRINTF_PAIRS_##n(QRINTF_PUT, 0)               \
-    QRINTF_PIECES(n, T)                        \
+#define QRINTF_WRITE(n)             \
+    QRINTF_PAIRS_##n(QRINTF_PUT, 0) \
+    QRINTF_PIECES(n, T)             \
     (void)qrintf_width, (void)qrintf_precision, (void)qrintf_direct;
 
 /* Whether a buffer of `size` bytes holds a text with room `room` and its zero byte, and its length is an int. */
@@ -138,76 +138,76 @@ QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varie
 }
 
 /* Where the text goes: into the buffer of `size` bytes, or on the stack. */
-#define QRINTF_PLACE(to, size)                                                               \
-    qrintf_direct = qrintf_holds(size, qrintf_room, qrintf_varies);                          \
-    if (QRINTF_LIKELY(qrintf_direct))                                                        \
-        qrintf_p = (to);                                                                     \
-    else if (qrintf_short)                                                                   \
-        qrintf_p = qrintf_scratch;                                                           \
-    else                                                                                     \
+#define QRINTF_PLACE(to, size)                                      \
+    qrintf_direct = qrintf_holds(size, qrintf_room, qrintf_varies); \
+    if (QRINTF_LIKELY(qrintf_direct))                               \
+        qrintf_p = (to);                                            \
+    else if (qrintf_short)                                          \
+        qrintf_p = qrintf_scratch;                                  \
+    else                                                            \
         goto qrintf_slow;
 
 /* Asks again where the text went, behind the compiler's back: else it writes down all that is between twice. */
-#define QRINTF_PLACED_DIRECTLY                                                               \
-    __extension__({                                                                          \
-        if (qrintf_short && !__builtin_constant_p(qrintf_direct))                            \
-            __asm__("" : "+r"(qrintf_direct));                                               \
-        !qrintf_short || qrintf_direct;                                                      \
+#define QRINTF_PLACED_DIRECTLY                                    \
+    __extension__({                                               \
+        if (qrintf_short && !__builtin_constant_p(qrintf_direct)) \
+            __asm__("" : "+r"(qrintf_direct));                    \
+        !qrintf_short || qrintf_direct;                           \
     })
 
-#define QRINTF_SNPRINTF_N(n, d, size, f, ...)                                                                 \
-    QRINTF_OPEN(n, "snprintf", f, 0, __VA_ARGS__)                                                             \
-    ({                                                                                                        \
-        __label__ qrintf_slow;                                                                                \
-        const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                 \
-        char *const qrintf_to = (d);                                                                          \
-        const qrintf_size_t qrintf_size = (size);                                                             \
-        char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                             \
-        QRINTF_PREPARE(n, __VA_ARGS__)                                                                        \
-        if (QRINTF_UNLIKELY(qrintf_size > qrintf_object || !QRINTF_SIZE_FITS(qrintf_size)))                   \
-            goto qrintf_slow;                                                                                 \
-        QRINTF_PLACE(qrintf_to, qrintf_size)                                                                  \
-        QRINTF_WRITE(n)                                                                                    \
-        if (QRINTF_LIKELY(QRINTF_PLACED_DIRECTLY)) {                                                          \
-            *qrintf_p = 0;                                                                                    \
-            qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
-        } else {                                                                                              \
-            qrintf_result = qrintf_cut(qrintf_to, qrintf_size, qrintf_scratch, qrintf_p);                     \
-        }                                                                                                     \
-        if (0) {                                                                                              \
-        qrintf_slow:                                                                                          \
+#define QRINTF_SNPRINTF_N(n, d, size, f, ...)                                                                  \
+    QRINTF_OPEN(n, "snprintf", f, 0, __VA_ARGS__)                                                              \
+    ({                                                                                                         \
+        __label__ qrintf_slow;                                                                                 \
+        const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                  \
+        char *const qrintf_to = (d);                                                                           \
+        const qrintf_size_t qrintf_size = (size);                                                              \
+        char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                              \
+        QRINTF_PREPARE(n, __VA_ARGS__)                                                                         \
+        if (QRINTF_UNLIKELY(qrintf_size > qrintf_object || !QRINTF_SIZE_FITS(qrintf_size)))                    \
+            goto qrintf_slow;                                                                                  \
+        QRINTF_PLACE(qrintf_to, qrintf_size)                                                                   \
+        QRINTF_WRITE(n)                                                                                        \
+        if (QRINTF_LIKELY(QRINTF_PLACED_DIRECTLY)) {                                                           \
+            *qrintf_p = 0;                                                                                     \
+            qrintf_result = (int)(qrintf_p - qrintf_to);                                                       \
+        } else {                                                                                               \
+            qrintf_result = qrintf_cut(qrintf_to, qrintf_size, qrintf_scratch, qrintf_p);                      \
+        }                                                                                                      \
+        if (0) {                                                                                               \
+        qrintf_slow:                                                                                           \
             qrintf_result = QRINTF_SLOW_SNPRINTF(qrintf_to, qrintf_size, qrintf_object, f, QRINTF_VALUES_##n); \
-        }                                                                                                     \
-        qrintf_result;                                                                                        \
-    }),                                                                                                       \
-        QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__) \
+        }                                                                                                      \
+        qrintf_result;                                                                                         \
+    }),                                                                                                        \
+        QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__)                                                         \
     QRINTF_CLOSE
 
-#define QRINTF_SPRINTF_N(n, d, f, ...)                                                                        \
-    QRINTF_OPEN(n, "sprintf", f, QRINTF_COPIES, __VA_ARGS__)                                                  \
-    ({                                                                                                        \
-        __label__ qrintf_slow;                                                                                \
-        const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                 \
-        char *const qrintf_to = (d);                                                                          \
-        char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                             \
-        QRINTF_PREPARE(n, __VA_ARGS__)                                                                        \
-        QRINTF_PLACE(qrintf_to, qrintf_object)                                                                \
-        QRINTF_WRITE(n)                                                                                    \
-        if (QRINTF_LIKELY(QRINTF_PLACED_DIRECTLY)) {                                                          \
-            *qrintf_p = 0;                                                                                    \
-            qrintf_result = (int)(qrintf_p - qrintf_to);                                                      \
-        } else {                                                                                              \
-            if ((qrintf_size_t)(qrintf_p - qrintf_scratch) >= qrintf_object)                                  \
-                goto qrintf_slow;                                                                             \
-            qrintf_result = qrintf_cut(qrintf_to, qrintf_object, qrintf_scratch, qrintf_p);                   \
-        }                                                                                                     \
-        if (0) {                                                                                              \
-        qrintf_slow:                                                                                          \
-            qrintf_result = QRINTF_SLOW_SPRINTF(qrintf_to, qrintf_object, f, QRINTF_VALUES_##n);              \
-        }                                                                                                     \
-        qrintf_result;                                                                                        \
-    }),                                                                                                       \
-        QRINTF_PLAIN_SPRINTF(d, f, __VA_ARGS__) \
+#define QRINTF_SPRINTF_N(n, d, f, ...)                                                           \
+    QRINTF_OPEN(n, "sprintf", f, QRINTF_COPIES, __VA_ARGS__)                                     \
+    ({                                                                                           \
+        __label__ qrintf_slow;                                                                   \
+        const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                    \
+        char *const qrintf_to = (d);                                                             \
+        char qrintf_scratch[qrintf_short ? qrintf_fixed + 1 : 1];                                \
+        QRINTF_PREPARE(n, __VA_ARGS__)                                                           \
+        QRINTF_PLACE(qrintf_to, qrintf_object)                                                   \
+        QRINTF_WRITE(n)                                                                          \
+        if (QRINTF_LIKELY(QRINTF_PLACED_DIRECTLY)) {                                             \
+            *qrintf_p = 0;                                                                       \
+            qrintf_result = (int)(qrintf_p - qrintf_to);                                         \
+        } else {                                                                                 \
+            if ((qrintf_size_t)(qrintf_p - qrintf_scratch) >= qrintf_object)                     \
+                goto qrintf_slow;                                                                \
+            qrintf_result = qrintf_cut(qrintf_to, qrintf_object, qrintf_scratch, qrintf_p);      \
+        }                                                                                        \
+        if (0) {                                                                                 \
+        qrintf_slow:                                                                             \
+            qrintf_result = QRINTF_SLOW_SPRINTF(qrintf_to, qrintf_object, f, QRINTF_VALUES_##n); \
+        }                                                                                        \
+        qrintf_result;                                                                           \
+    }),                                                                                          \
+        QRINTF_PLAIN_SPRINTF(d, f, __VA_ARGS__)                                                  \
     QRINTF_CLOSE
 
 /* A call that is left for the number of its arguments. */

@@ -66,38 +66,39 @@ int qrintf_to_allocation(char **string, const char *from, const char *end)
  * One call that prints to `target`, of a type: `finish` takes what is written, `slow` and `plain` are libc's function
  * under our name and as it was called. Formats that the compiler turns into puts and the like are left to it.
  */
-#define QRINTF_PUTS (__builtin_strcmp(qrintf_format, "%s\n") == 0 || __builtin_strcmp(qrintf_format, "%c") == 0 || QRINTF_COPIES)
-#define QRINTF_PRINT(n, function, left, type, target, finish, slow, plain, f, ...)                          \
-    QRINTF_OPEN(n, function, f, left, __VA_ARGS__)                                                             \
-    ({                                                                                                        \
-        __label__ qrintf_slow;                                                                                \
-        type const qrintf_to = (target);                                                                      \
+#define QRINTF_PUTS \
+    (__builtin_strcmp(qrintf_format, "%s\n") == 0 || __builtin_strcmp(qrintf_format, "%c") == 0 || QRINTF_COPIES)
+#define QRINTF_PRINT(n, function, left, type, target, finish, slow, plain, f, ...)                                    \
+    QRINTF_OPEN(n, function, f, left, __VA_ARGS__)                                                                    \
+    ({                                                                                                                \
+        __label__ qrintf_slow;                                                                                        \
+        type const qrintf_to = (target);                                                                              \
         char qrintf_scratch[qrintf_varies || qrintf_fixed >= QRINTF_STACK_MAX ? QRINTF_STACK_MAX : qrintf_fixed + 1]; \
-        QRINTF_PREPARE(n, __VA_ARGS__)                                                                        \
-        if (QRINTF_UNLIKELY(qrintf_room >= sizeof qrintf_scratch))                                            \
-            goto qrintf_slow;                                                                                 \
-        qrintf_p = qrintf_scratch;                                                                            \
-        QRINTF_WRITE(n)                                                                                       \
-        qrintf_result = finish(qrintf_to, qrintf_scratch, qrintf_p);                                          \
-        if (0) {                                                                                              \
-        qrintf_slow:                                                                                          \
-            qrintf_result = slow(qrintf_to, f, QRINTF_VALUES_##n);                                            \
-        }                                                                                                     \
-        qrintf_result;                                                                                        \
-    }),                                                                                                       \
-        plain(target, f, __VA_ARGS__)                                                                         \
+        QRINTF_PREPARE(n, __VA_ARGS__)                                                                                \
+        if (QRINTF_UNLIKELY(qrintf_room >= sizeof qrintf_scratch))                                                    \
+            goto qrintf_slow;                                                                                         \
+        qrintf_p = qrintf_scratch;                                                                                    \
+        QRINTF_WRITE(n)                                                                                               \
+        qrintf_result = finish(qrintf_to, qrintf_scratch, qrintf_p);                                                  \
+        if (0) {                                                                                                      \
+        qrintf_slow:                                                                                                  \
+            qrintf_result = slow(qrintf_to, f, QRINTF_VALUES_##n);                                                    \
+        }                                                                                                             \
+        qrintf_result;                                                                                                \
+    }),                                                                                                               \
+        plain(target, f, __VA_ARGS__)                                                                                 \
     QRINTF_CLOSE
 
-#define QRINTF_PRINTF_N(n, f, ...)                                                                             \
+#define QRINTF_PRINTF_N(n, f, ...)                                                                                     \
     QRINTF_PRINT(n, "printf", QRINTF_PUTS, FILE *, stdout, qrintf_to_stream, qrintf_libc_fprintf, QRINTF_PLAIN_PRINTF, f, \
                  __VA_ARGS__)
-#define QRINTF_FPRINTF_N(n, stream, f, ...)                                                                    \
+#define QRINTF_FPRINTF_N(n, stream, f, ...)                                                                            \
     QRINTF_PRINT(n, "fprintf", QRINTF_PUTS, FILE *, stream, qrintf_to_stream, qrintf_libc_fprintf, QRINTF_PLAIN_FPRINTF, f, \
                  __VA_ARGS__)
-#define QRINTF_DPRINTF_N(n, descriptor, f, ...)                                                                \
+#define QRINTF_DPRINTF_N(n, descriptor, f, ...)                                                                        \
     QRINTF_PRINT(n, "dprintf", 0, int, descriptor, qrintf_to_descriptor, qrintf_libc_dprintf, QRINTF_PLAIN_DPRINTF, f, \
                  __VA_ARGS__)
-#define QRINTF_ASPRINTF_N(n, string, f, ...)                                                                   \
+#define QRINTF_ASPRINTF_N(n, string, f, ...)                                                                           \
     QRINTF_PRINT(n, "asprintf", 0, char **, string, qrintf_to_allocation, qrintf_libc_asprintf, QRINTF_PLAIN_ASPRINTF, f, \
                  __VA_ARGS__)
 
