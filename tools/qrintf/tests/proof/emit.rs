@@ -59,7 +59,7 @@ fn one(site: &Site, random: &mut Random) -> String {
          static void run_{number}(void)\n{{\n    \
          unsigned i;\n    int r, length;\n    size_t n;\n    char *p;\n{objects}    \
          for (i = 0; i < {rows}; i++) {{\n        \
-         p = NULL; n = 0; (void)p; (void)n;\n        \
+         p = NULL; n = 0; (void)p; (void)n; harness_errno();\n        \
          length = real_snprintf(NULL, 0, {format}{arguments});\n        \
          ours_stored = theirs_stored = 0;\n{body}    }}\n}}\n\n",
         rows = site.rows,

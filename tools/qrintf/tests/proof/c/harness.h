@@ -58,6 +58,9 @@ extern int (*volatile real_fprintf)(void *, const char *, ...);
 extern int (*volatile real_dprintf)(int, const char *, ...);
 extern int (*volatile real_asprintf)(char **, const char *, ...);
 
+/* Sets errno as every half finds it: what `%m` prints has to be measured with it. */
+void harness_errno(void);
+
 /* The size to pass, for an entry of the table and the length that the library reports. */
 size_t harness_size(size_t entry, int length);
 
