@@ -6,7 +6,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -110,6 +110,7 @@ fn prepared(shell: Shell, side: Side, root: &Path) -> Command {
 fn furnish(folder: &Path) {
     fs::create_dir(folder).unwrap();
     fs::create_dir(folder.join("sub")).unwrap();
+    symlink("/dev/null", folder.join("null")).unwrap();
     let write = |name: &str, content: &[u8], mode: u32| {
         let path = folder.join(name);
         fs::write(&path, content).unwrap();

@@ -146,12 +146,14 @@ const NAMES: &[&[u8]] = &[
 const OPERATORS: &[&[u8]] = &[
     b">", b">", b">", b"<", b">>", b"<>", b">|", b">&", b"<&", b"<<", b"<<<", b"&>", b">>&", b"><", b"<<-",
 ];
+/// All in the folder of the call, `null` being a link to the device: what is put behind a name makes another file, and that
+/// of root must not lie in `/dev`.
 const TARGETS: &[&[u8]] = &[
     b"out",
     b"in",
     b"a",
-    b"/dev/null",
-    b"/dev/null",
+    b"null",
+    b"null",
     b"1",
     b"2",
     b"0",
@@ -244,7 +246,7 @@ fn redirection(random: &mut Random, text: &mut Vec<u8>) {
     if random.chance(25) {
         text.extend(random.near(&[b" "], BLANKS, 75));
     }
-    text.extend(random.near(&[b"out", b"in", b"a", b"/dev/null"], TARGETS, 75));
+    text.extend(random.near(&[b"out", b"in", b"a", b"null"], TARGETS, 75));
 }
 
 fn word(random: &mut Random, text: &mut Vec<u8>) {
