@@ -138,6 +138,9 @@ static int die(int signal) {
 static void hold(void) {
     /* A shell that is killed leaves its command alone, which then must not live for ever. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* It may have been killed before this was asked. */
+    if (getppid() == 1)
+        _exit(1);
     for (;;)
         pause();
 }
