@@ -67,6 +67,12 @@ fn a_decimal_comma_is_printed() {
     run_with("environment", &["-w"], &[name], &environment, folding);
 }
 
+#[test]
+#[ignore = "known: `%p` of a double is an error, and an argument of variably modified type is evaluated twice"]
+fn what_is_known_to_differ() {
+    run("owed", &["-w"], &[], &all());
+}
+
 /// Every standard from C++11 on, with the overloads and without; with them, something of the runtime has to be there.
 #[test]
 fn overloads_of_cplusplus_print_the_same() {

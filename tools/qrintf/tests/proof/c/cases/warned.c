@@ -34,7 +34,7 @@ void wrong(char *b, size_t n, int i, long l, double d, const char *s, void *p, c
     snprintf(b, n, "%2$s %1$d", s, i);
     sprintf(b, "%d", l);
     sprintf(b, "%s %s", s, i);
-    sprintf(b, "%p", d);
+    sprintf(b, "%c", d);
     sprintf(b, s);
     printf("%d\n", l);
     printf("%s and %d\n", s, s);
