@@ -13,8 +13,14 @@
 /* No text is as long; a room this large sends the call to libc. */
 #define QRINTF_ROOM_MAX 0x7ffffffeu
 
-/* The type that an argument has when it is passed: arrays and functions are pointers, bit-fields and small integers int. */
-#define QRINTF_TYPE(k, argument) typedef __typeof__(1 ? (argument) : 0) qrintf_t##k##_t;
+/*
+ * The type that an argument has when it is passed: arrays and functions are pointers, bit-fields and small integers int.
+ * A pointer that is no string may be of variably modified type, and __typeof__ would evaluate it then; any pointer does.
+ */
+#define QRINTF_TYPE(k, argument)                                                                             \
+    typedef __typeof__(__builtin_choose_expr(QRINTF_IS_OBJECT(1 ? (argument) : 0), (const volatile void *)0, \
+                                             1 ? (argument) : 0)) qrintf_t##k##_t;
+#define QRINTF_IS_OBJECT(expression) (__builtin_classify_type(expression) == 5 && !QRINTF_IS_STRING(expression))
 #define QRINTF_SAMPLE(k) (*(qrintf_t##k##_t *)0)
 
 #define QRINTF_IS_STRING(expression)                                                                                   \
@@ -61,7 +67,8 @@
                             const unsigned char *: qrintf_t##k, signed char *: qrintf_t##k,                            \
                             const signed char *: qrintf_t##k, default: (const char *)0))
 #define QRINTF_TO_DOUBLE(k) _Generic(qrintf_t##k, float: qrintf_t##k, double: qrintf_t##k, default: 0.0)
-#define QRINTF_TO_POINTER(k) __builtin_choose_expr(qrintf_k##k == QRINTF_KIND_POINTER, qrintf_t##k, (const void *)0)
+#define QRINTF_TO_POINTER(k) \
+    __builtin_choose_expr(__builtin_classify_type(qrintf_t##k) == 5, qrintf_t##k, (const void *)0)
 #define QRINTF_TO_INTEGER(k) __builtin_choose_expr(__builtin_classify_type(qrintf_t##k) == 1, qrintf_t##k, 0)
 
 /* Length of a string that may be null; that is libc's affair. */
