@@ -15,7 +15,7 @@ unsafe extern "C" {
 pub(super) fn vfork_exec(context: &Context) -> Result<Duration, String> {
     let argv = context.argv();
     let began = Instant::now();
-    // SAFETY: path and argv outlive the call, and so does the environment, as this thread is the only one.
+    // SAFETY: path and argv are terminated (`Context` makes them so) and outlive the call, and so does the environment, as this thread is the only one.
     let pid = unsafe { vfork_execve(context.path.as_ptr(), argv.as_ptr(), environ) };
     let blocked = began.elapsed();
     if pid < 0 {
@@ -32,6 +32,10 @@ pub(super) fn vfork_exec(context: &Context) -> Result<Duration, String> {
 ///
 /// The child borrows this stack until it executes, so it may not write there: it runs the few instructions below, on
 /// registers, and never returns from them.
+///
+/// # Safety
+/// `path` is text that ends with a zero byte, `argv` and `envp` are lists of such texts that end with a null pointer, and
+/// all of it stays where it is until the call returns.
 #[cfg(target_arch = "x86_64")]
 unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
     let pid: isize;
@@ -61,6 +65,9 @@ unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *c
 }
 
 /// As on x86-64; this processor has `vfork` only as flags of `clone`.
+///
+/// # Safety
+/// As on x86-64.
 #[cfg(target_arch = "aarch64")]
 unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
     let pid: isize;
