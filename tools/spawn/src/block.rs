@@ -51,6 +51,8 @@ pub(crate) struct Block {
     pub(crate) legacy: bool,
     /// The control group's directory for a legacy child, else -1.
     pub(crate) cgroup: i32,
+    /// Made by a thread that is `SCHED_BATCH` where its own parent was not.
+    pub(crate) batch: bool,
     pub(crate) operations: *const Operation,
     pub(crate) operation_count: usize,
     /// Paths to try, in order, up to a null.
@@ -73,6 +75,7 @@ impl Block {
             present: AtomicU32::new(0),
             legacy: false,
             cgroup: -1,
+            batch: false,
             operations: std::ptr::null(),
             operation_count: 0,
             candidates: std::ptr::null(),

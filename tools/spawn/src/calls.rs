@@ -196,6 +196,40 @@ pub(crate) fn is_privileged() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
+/// Makes this thread one for which the kernel does not interrupt others when it wakes, if it is an ordinary one; answers
+/// whether it is one now. Anybody may do so to their own.
+pub(crate) fn become_batch() -> bool {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads one structure.
+    unsafe {
+        libc::sched_getscheduler(0) == libc::SCHED_OTHER
+            && libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) == 0
+    }
+}
+
+/// This thread takes no signal that libc does not keep for itself, and threads that it starts begin with that.
+pub(crate) struct Blocked(libc::sigset_t);
+
+impl Blocked {
+    pub(crate) fn all() -> Blocked {
+        let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: the first call fills one set, the second reads it and fills the other; neither can fail.
+        unsafe {
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+            Blocked(before.assume_init())
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: one set is read.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}
+
 /// Waits while a word has a value, until somebody wakes who waits for it; may return before.
 pub(crate) fn futex_wait(word: &AtomicU32, while_value: u32) {
     // SAFETY: the word lives through the call, and no time-out is given.

@@ -201,14 +201,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::Command;
-    use crate::plan::{Defaults, Plan};
+    use crate::plan::{Defaults, Pace, Plan};
 
     /// Runs a child's code on a stack of its own, in a copy of our memory, and answers its exit status.
     ///
     /// This is no way to start a process, but the only one that emulators of processors know; so the stubs for another
     /// processor than this machine's are tried here.
     fn run_in_a_copy(command: &mut Command) -> i32 {
-        let plan = Plan::new(command.env_clear(), Defaults::INHERIT, true).unwrap();
+        let plan = Plan::new(command.env_clear(), Defaults::INHERIT, Pace::GoesOn).unwrap();
         let stack = Stack::take().unwrap();
         let top = stack.bottom() + stack.size();
         let call = [libc::SIGCHLD as usize, top, 0, 0, 0];

@@ -74,6 +74,12 @@ pub enum Error {
         /// The time-out.
         after: Duration,
     },
+    /// A starter's thread cannot be started.
+    #[error("starting a thread that starts processes: {source}")]
+    Starter {
+        /// What the kernel answered.
+        source: io::Error,
+    },
     /// The zygote has ended, or was never reachable.
     #[error("the zygote has ended; start the program again to have another")]
     ZygoteGone,
@@ -108,6 +114,7 @@ impl Error {
         match self {
             Error::Start { source, .. }
             | Error::Process { source, .. }
+            | Error::Starter { source }
             | Error::ZygoteSocket { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
             Error::StatusTaken { .. } => libc::ECHILD,
             Error::OutputLimit { .. } => libc::EFBIG,

@@ -32,7 +32,7 @@
 //! | waiting for a while, ending politely | no | [`Child::wait_timeout`], [`Child::terminate`] |
 //! | output with a limit | no | [`Capture`] |
 //! | what failed | an errno | the [`Step`] and the errno |
-//! | without blocking the thread | no | [`Command::start`], [`Zygote`] |
+//! | without blocking the thread | no | [`Starter`], [`Command::start`], [`Zygote`] |
 //! | a child that is dropped | a zombie, or runs on | is killed and reaped |
 //!
 //! # The picture
@@ -56,8 +56,9 @@
 //! * **No zombies**: see [`Child`] for what dropping does.
 //! * **The same on older kernels**, and behind filters that do not know `clone3`: then `clone` does it, and the child makes
 //!   up for what `clone` does not do.
-//! * The calling thread waits until the child has left its memory, [`Command::spawn`]; or not at all, [`Command::start`];
-//!   or has a [`Zygote`] do it, for daemons that give up their rights.
+//! * The calling thread waits until the child has left its memory, [`Command::spawn`]; or makes it and goes on,
+//!   [`Command::start`]; or has it made by a [`Starter`], a thread beside an event loop, or by a [`Zygote`], for daemons that
+//!   give up their rights.
 //!
 //! `SIGCHLD` belongs to the program: a handler that reaps everything takes statuses from us too, and so does ignoring it.
 //! From Linux 6.15 on they are known all the same; before, [`Error::StatusTaken`] says what happened.
@@ -72,7 +73,9 @@ mod descriptors;
 mod dumpable;
 mod environment;
 mod error;
+mod lent;
 mod newborn;
+mod order;
 mod output;
 mod path;
 mod plan;
@@ -82,6 +85,8 @@ mod resource;
 mod signals;
 mod stack;
 mod start;
+mod starter;
+mod starting;
 mod stdio;
 mod step;
 mod strings;
@@ -97,7 +102,8 @@ pub use error::Error;
 pub use output::{Capture, Excess, Output};
 pub use resource::{Resource, UNLIMITED};
 pub use signals::SignalSet;
-pub use start::Starting;
+pub use starter::Starter;
+pub use starting::Starting;
 pub use stdio::{End, Stdio};
 pub use step::Step;
 pub use zygote::{Requested, Rules, Zygote};

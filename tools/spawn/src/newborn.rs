@@ -57,6 +57,9 @@ fn run(block: &Block) -> Failure {
     {
         return failed;
     }
+    if block.batch {
+        unbatch();
+    }
     let mut saved = -1;
     let mut index = 0;
     while index < block.operation_count {
@@ -144,6 +147,18 @@ fn execute_one(block: &Block, path: *const c_char) -> i32 {
     };
     let shelled = [shell as usize, block.shell_argv as usize, envp, 0, 0];
     failure(call(libc::SYS_execve, shelled)).unwrap_or(ENOEXEC)
+}
+
+// ── scheduling ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Takes back what a starter's thread has done to itself. Where that was allowed this is; and if not, it is but a hint.
+fn unbatch() {
+    let priority = 0_i32;
+    let pointer = (&raw const priority) as usize;
+    call(
+        libc::SYS_sched_setscheduler,
+        [0, libc::SCHED_OTHER as usize, pointer, 0, 0],
+    );
 }
 
 // ── capabilities ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -58,17 +58,29 @@ impl Defaults {
     };
 }
 
+/// How much time passes until a child uses what its plan points to, and so what its parent may have changed by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// The caller waits until the child has used everything.
+    Waits,
+    /// The caller goes on when the child is made. That has copies of descriptors by then, and needs one of the environment.
+    GoesOn,
+    /// The child is made later, and the descriptors that the command has must be open even then.
+    Later,
+}
+
 impl Plan {
-    /// Makes the plan. With `copy` it shares nothing with this process that another thread may change.
-    pub(crate) fn new(command: &Command, defaults: Defaults, copy: bool) -> Result<Plan, Error> {
-        let streams = streams(command, defaults)?;
-        Plan::build(command, streams, copy).map_err(|_| {
+    /// Makes the plan.
+    pub(crate) fn new(command: &Command, defaults: Defaults, pace: Pace) -> Result<Plan, Error> {
+        let streams = streams(command, defaults, pace)?;
+        Plan::build(command, streams, pace).map_err(|_| {
             let source = io::Error::from_raw_os_error(libc::ENOMEM);
             command.failed(Step::Memory, String::new(), source)
         })
     }
 
-    fn build(command: &Command, streams: Streams, copy: bool) -> Result<Plan, TryReserveError> {
+    fn build(command: &Command, streams: Streams, pace: Pace) -> Result<Plan, TryReserveError> {
+        let copy = pace != Pace::Waits;
         let options = &command.options;
         let (mut strings, argument_count) = strings(command)?;
         path::candidates(
@@ -135,30 +147,36 @@ impl Plan {
     /// What the child reported, if a step of its failed.
     pub(crate) fn failure(&self) -> Option<Error> {
         let (step, detail, errno) = self.block.failure()?;
-        let mut strings = self
-            .strings
-            .iter()
-            .map(|text| String::from_utf8_lossy(text).into_owned());
-        let program = strings.next().unwrap_or_default();
         let about = match step {
             Step::Descriptor | Step::Group | Step::User | Step::Handlers => format!(" {detail}"),
             Step::Limit => format!(" {}", Resource(detail as u32)),
-            Step::Directory => format!(" `{}`", strings.next().unwrap_or_default()),
+            Step::Directory => format!(" `{}`", self.text(1)),
             _ => String::new(),
         };
-        Some(Error::Start {
-            program,
+        Some(self.failed(step, about, io::Error::from_raw_os_error(errno)))
+    }
+
+    /// An error of this start's.
+    pub(crate) fn failed(&self, step: Step, about: String, source: io::Error) -> Error {
+        Error::Start {
+            program: self.text(0),
             step,
             about,
-            source: io::Error::from_raw_os_error(errno),
-        })
+            source,
+        }
+    }
+
+    /// One of the strings, for messages.
+    fn text(&self, index: usize) -> String {
+        let text = self.strings.iter().nth(index).unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
     }
 }
 
 /// Opens the streams of a command of which nothing is wrong by itself.
-pub(crate) fn streams(command: &Command, defaults: Defaults) -> Result<Streams, Error> {
+pub(crate) fn streams(command: &Command, defaults: Defaults, pace: Pace) -> Result<Streams, Error> {
     check(command)?;
-    let mut streams = Streams::default();
+    let mut streams = Streams::new(pace == Pace::Later);
     open_streams(command, defaults, &mut streams)?;
     Ok(streams)
 }

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use crate::lent::Lent;
 use crate::process::Process;
-use crate::start::Lent;
 use crate::{Error, calls};
 
 /// The thread needs little: it polls.

@@ -122,9 +122,19 @@ pub(crate) struct Streams {
     theirs: Vec<OwnedFd>,
     /// Ours for good.
     pub(crate) ends: Vec<(i32, End)>,
+    /// Whether the command may be dropped before the child is made, and its descriptors with it.
+    keeps: bool,
 }
 
 impl Streams {
+    /// No streams yet. What `keeps` has copies of descriptors that belong to a command.
+    pub(crate) fn new(keeps: bool) -> Streams {
+        Streams {
+            keeps,
+            ..Streams::default()
+        }
+    }
+
     /// Opens what descriptor `target` of the child is to be.
     pub(crate) fn open(&mut self, target: i32, kind: &Kind) -> io::Result<()> {
         let source = match kind {
@@ -146,6 +156,7 @@ impl Streams {
                 .find(|place| place.target == *other)
                 .map(|place| place.source)
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?,
+            Kind::Descriptor(fd) if self.keeps => self.lend(fd.try_clone()?)?,
             Kind::Descriptor(fd) => fd.as_raw_fd(),
             Kind::Pipe => self.pipe(target)?,
             Kind::Memory => {

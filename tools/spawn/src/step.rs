@@ -22,6 +22,8 @@ pub enum Step {
     Cgroup,
     /// Asking a zygote.
     Zygote,
+    /// Handing it to a starter's thread; `ESRCH` when that is another process's.
+    Starter,
     /// Setting what signals do.
     Handlers,
     /// Beginning a session.
@@ -63,13 +65,14 @@ pub enum Step {
 }
 
 /// Every step and what it is called, in the order of their numbers.
-const STEPS: [(Step, &str); 25] = [
+const STEPS: [(Step, &str); 26] = [
     (Step::Memory, "allocating memory"),
     (Step::Stream, "opening its streams"),
     (Step::Stack, "mapping its stack"),
     (Step::Clone, "clone"),
     (Step::Cgroup, "entering the control group"),
     (Step::Zygote, "asking the zygote"),
+    (Step::Starter, "handing it to the starter"),
     (Step::Handlers, "setting what signals do"),
     (Step::Session, "setsid"),
     (Step::ProcessGroup, "setpgid"),

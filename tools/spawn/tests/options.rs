@@ -6,7 +6,7 @@ mod checks;
 
 use std::sync::Mutex;
 
-use spawn::{Child, Command, Error};
+use spawn::{Child, Command, Error, Starter};
 
 /// One after the other: a child that another thread is just starting has every file open for a moment that is open here,
 /// and a program that is open for writing cannot be executed (`ETXTBSY`).
@@ -25,6 +25,17 @@ fn every_option_holds_when_waiting_for_the_program() {
 fn every_option_holds_without_waiting() {
     let _one = ONE.lock();
     let start = |command: &Command| -> Result<Child, Error> { command.start()?.wait() };
+    for (name, check) in checks::ALL {
+        println!("{name}");
+        check(&start);
+    }
+}
+
+#[test]
+fn every_option_holds_when_a_thread_starts_it() {
+    let _one = ONE.lock();
+    let starter = Starter::new().unwrap();
+    let start = |command: &Command| -> Result<Child, Error> { starter.start(command)?.wait() };
     for (name, check) in checks::ALL {
         println!("{name}");
         check(&start);

@@ -98,6 +98,12 @@ pub(super) const ROWS: &[Row] = &[
         Plain,
         None,
     ),
+    row(
+        "spawn-starter",
+        "our spawn: by a Starter, asynchronous",
+        Plain,
+        None,
+    ),
     row("spawn-zygote", "our spawn: by a zygote", Zygotes, None),
     row(
         "spawn-limits",

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 pub(crate) use line::{News, ask_signal, hear};
 
 use crate::descriptors::State;
-use crate::plan::{self, Defaults};
+use crate::plan::{self, Defaults, Pace};
 use crate::process::Process;
 use crate::stdio::Streams;
 use crate::step::Step;
@@ -122,7 +122,7 @@ impl Zygote {
     /// [`Error::ZygoteGone`]; an [`Error::ZygoteSocket`] that says `WouldBlock` when the zygote has more to do than its
     /// socket holds, and then nothing was asked; as [`Command::spawn`] for what fails in this process.
     pub fn request(&self, command: &Command) -> Result<Requested, Error> {
-        let streams = plan::streams(command, Defaults::INHERIT)?;
+        let streams = plan::streams(command, Defaults::INHERIT, Pace::GoesOn)?;
         let failed = |operation| move |source| Error::ZygoteSocket { operation, source };
         let (line, theirs) = socket::pair().map_err(failed("socketpair"))?;
         let home = calls::open_working_directory().map_err(|source| {

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use spawn::{Command, Error, SignalSet, Stdio};
+use spawn::{Command, Error, SignalSet, Starter, Stdio};
 
 use crate::Case;
 
@@ -27,7 +27,7 @@ pub(crate) fn descriptors() -> Vec<i32> {
     (0..1024).filter(is_open).collect()
 }
 
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn no_children() {
 }
 
 /// Waits until this process has one thread and no child: what was dropped is reaped in its own time.
-fn await_quiet() {
+pub(crate) fn await_quiet() {
     let deadline = Instant::now() + Duration::from_secs(60);
     while threads() > 1 {
         assert!(
@@ -59,9 +59,9 @@ fn count() -> usize {
 }
 
 /// One of every kind of end that a process can come to.
-fn one(index: usize) {
+fn one(starter: &Starter, index: usize) {
     let mut command = Command::new("/bin/true");
-    match index % 8 {
+    match index % 12 {
         0 => assert!(command.spawn().unwrap().wait().unwrap().success()),
         1 => assert!(command.start().unwrap().wait().unwrap().wait().unwrap().success()),
         2 => assert!(command.output().unwrap().stdout.is_empty()),
@@ -69,17 +69,40 @@ fn one(index: usize) {
         4 => command.spawn().unwrap().detach(),
         5 => drop(command.start().unwrap()),
         6 => drop(Command::new("/no/such").spawn().unwrap_err()),
+        7 => assert!(
+            starter
+                .start(&command)
+                .unwrap()
+                .wait()
+                .unwrap()
+                .wait()
+                .unwrap()
+                .success()
+        ),
+        8 => drop(starter.start(&command).unwrap()),
+        9 => drop(starter.start(&Command::new("/no/such")).unwrap()),
+        10 => drop(
+            starter
+                .start(&Command::new("/no/such"))
+                .unwrap()
+                .wait()
+                .unwrap_err(),
+        ),
         _ => drop(Command::new("/no/such").start().unwrap().wait().unwrap_err()),
     }
 }
 
 fn thousands() {
     // The first allocates what is kept.
-    (0..16).for_each(one);
-    await_quiet();
+    let some = |count: usize| {
+        let starter = Starter::new().unwrap();
+        (0..count).for_each(|index| one(&starter, index));
+        drop(starter);
+        await_quiet();
+    };
+    some(24);
     let (before, mapped) = (descriptors(), mappings());
-    (0..count()).for_each(one);
-    await_quiet();
+    some(count());
     assert_eq!(descriptors(), before);
     assert!(mappings() <= mapped + 24, "stacks are kept, but few");
 }
@@ -94,6 +117,8 @@ fn mappings() -> usize {
 fn threads_race() {
     let before = descriptors();
     let stop = AtomicBool::new(false);
+    let starter = Starter::new().unwrap();
+    let starter_of_all = &starter;
     std::thread::scope(|scope| {
         // Others open and close descriptors, fork, and send signals all the while.
         scope.spawn(|| {
@@ -109,7 +134,7 @@ fn threads_race() {
                         let said = format!("{thread} {round}");
                         let output = Command::new("/bin/echo").arg(&said).output().unwrap();
                         assert_eq!(output.stdout, format!("{said}\n").into_bytes());
-                        one(thread + round);
+                        one(starter_of_all, thread + round);
                     }
                 })
             })
@@ -117,6 +142,7 @@ fn threads_race() {
         racers.into_iter().for_each(|racer| racer.join().unwrap());
         stop.store(true, Ordering::Relaxed);
     });
+    drop(starter);
     await_quiet();
     assert_eq!(descriptors(), before);
 }

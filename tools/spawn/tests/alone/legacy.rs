@@ -1,6 +1,6 @@
 //! Kernels without `clone3`, and filters that refuse it: what is started is the same.
 
-use spawn::{Child, Command, Error, Rules, Zygote};
+use spawn::{Child, Command, Error, Rules, Starter, Zygote};
 
 use crate::{Case, checks};
 
@@ -22,25 +22,31 @@ fn start(command: &Command) -> Result<Child, Error> {
     command.start()?.wait()
 }
 
-fn check_all() {
+fn check_all(starter: Option<&Starter>) {
     for (name, check) in checks::ALL {
         println!("{name}");
         check(&Command::spawn);
         check(&start);
+        if let Some(starter) = starter {
+            check(&|command| starter.start(command)?.wait());
+        }
     }
 }
 
 fn without_clone3() {
     // What a kernel before 5.3 answers.
     crate::filter::refuse(&[libc::SYS_clone3], libc::ENOSYS);
-    check_all();
+    // Made now, its thread has the filter too.
+    check_all(Some(&Starter::new().unwrap()));
 }
 
 fn forbidden_clone3() {
     // Filters of old container runtimes answer with either.
     crate::filter::refuse(&[libc::SYS_clone3], libc::EPERM);
     // The filter is for ever, and forbids set-user-ID programs; no check uses any.
-    check_all();
+    // With this answer glibc makes no thread, so nobody has a starter there.
+    assert_eq!(Starter::new().unwrap_err().errno(), libc::EPERM);
+    check_all(None);
 }
 
 fn handlers() {
@@ -71,7 +77,7 @@ fn without_close_range() {
         // SAFETY: takes no memory; without the flag they would be inherited.
         unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(file), libc::F_SETFD, 0) };
     }
-    check_all();
+    check_all(Some(&Starter::new().unwrap()));
 }
 
 fn by_zygote() {

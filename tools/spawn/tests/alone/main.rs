@@ -10,6 +10,7 @@ mod filter;
 mod hygiene;
 mod legacy;
 mod scarcity;
+mod starter;
 mod zygote;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -24,7 +25,14 @@ fn timeout() -> std::time::Duration {
 }
 
 fn cases() -> Vec<Case> {
-    [zygote::CASES, legacy::CASES, scarcity::CASES, hygiene::CASES].concat()
+    [
+        zygote::CASES,
+        legacy::CASES,
+        scarcity::CASES,
+        hygiene::CASES,
+        starter::CASES,
+    ]
+    .concat()
 }
 
 fn main() -> ExitCode {

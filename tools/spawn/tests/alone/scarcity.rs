@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use spawn::{Child, Command, Error, Rules, Stdio, Step, Zygote};
+use spawn::{Child, Command, Error, Rules, Starter, Stdio, Step, Zygote};
 
 use crate::Case;
 use crate::hygiene::{descriptors, no_children};
@@ -16,7 +16,17 @@ pub(crate) const CASES: &[Case] = &[
 
 type Way = fn(&Command) -> Result<Child, Error>;
 
-const WAYS: [Way; 2] = [Command::spawn, |command| command.start()?.wait()];
+const WAYS: [Way; 3] = [
+    Command::spawn,
+    |command| command.start()?.wait(),
+    |command| starter().start(command)?.wait(),
+];
+
+/// A thread that was started while there was plenty of everything.
+fn starter() -> &'static Starter {
+    static STARTER: std::sync::OnceLock<Starter> = std::sync::OnceLock::new();
+    STARTER.get_or_init(|| Starter::new().unwrap())
+}
 
 fn limit(resource: libc::__rlimit_resource_t, value: u64) {
     let limit = libc::rlimit {
@@ -51,6 +61,7 @@ fn with_few_descriptors(plenty: usize, mut attempt: impl FnMut(usize)) {
 }
 
 fn of_descriptors() {
+    starter();
     let mut command = Command::new("true");
     command
         .stdin(Stdio::piped())
@@ -148,6 +159,7 @@ fn of_memory() {
 }
 
 fn of_processes() {
+    starter();
     // SAFETY: takes no memory.
     if unsafe { libc::geteuid() } == 0 {
         // SAFETY: take no memory; the user is one that nobody else is.

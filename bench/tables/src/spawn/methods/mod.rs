@@ -11,7 +11,8 @@ mod standard;
 use limited::Cgroup;
 use noshell::Library;
 use own::Zygotes;
-use std::cell::OnceCell;
+use spawn::Starter;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::{CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,7 @@ const METHODS: &[(&str, Method)] = &[
     ("spawn", own::sync),
     ("spawn-output", own::output),
     ("spawn-async", own::asynchronous),
+    ("spawn-starter", own::starter),
     ("spawn-zygote", own::zygote),
     ("spawn-limits", limited::ours),
     ("spawn-noshell", noshell::spawn),
@@ -67,6 +69,8 @@ pub(super) struct Context {
     shell_command: CString,
     library: Result<Library, String>,
     zygotes: Zygotes,
+    /// There while it has its turn: in a process of one thread, what the others do costs less.
+    starter: RefCell<Option<Starter>>,
     cgroup: OnceCell<Result<Cgroup, String>>,
 }
 
@@ -91,6 +95,7 @@ impl Context {
             shell_command: c_string("; :")?,
             library: noshell.ok_or_else(no_library).and_then(Library::open),
             zygotes: Zygotes::start(zygotes)?,
+            starter: RefCell::new(None),
             cgroup: OnceCell::new(),
         })
     }
@@ -108,9 +113,10 @@ impl Context {
             .map_err(Clone::clone)
     }
 
-    /// Waits for whatever a row has left behind, so that its CPU time is counted.
+    /// Ends whatever a row has left behind; waits for zygotes, so that their CPU time is counted.
     pub(super) fn settle(&self) {
         self.zygotes.settle();
+        self.starter.take();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Our `spawn`: in its synchronous and asynchronous forms, and by a zygote.
 
 use super::{Context, raw::said};
-use spawn::{Child, Command, Rules, Zygote};
+use spawn::{Child, Command, Rules, Starter, Starting, Zygote};
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -31,11 +31,29 @@ pub(super) fn output(context: &Context) -> Result<Duration, String> {
     Ok(blocked)
 }
 
-/// `Command::start`, which does not wait for the child; what comes later would be the loop's events.
+/// `Command::start`, which does not wait for the child.
 pub(super) fn asynchronous(context: &Context) -> Result<Duration, String> {
-    let command = Command::new(&context.child);
+    away(&Command::new(&context.child), Command::start)
+}
+
+/// `Starter::start`, which does not even wait for the child to be made.
+pub(super) fn starter(context: &Context) -> Result<Duration, String> {
+    let mut current = context.starter.borrow_mut();
+    let starter = match &mut *current {
+        Some(starter) => starter,
+        none => none.insert(Starter::new().map_err(|error| error.to_string())?),
+    };
+    away(&Command::new(&context.child), |command| starter.start(command))
+}
+
+/// How long a loop's thread is away: from the call until it returns, by the wall clock, whatever the kernel did meanwhile.
+/// What comes later would be events of the loop's, and is not counted.
+fn away(
+    command: &Command,
+    start: impl FnOnce(&Command) -> Result<Starting, spawn::Error>,
+) -> Result<Duration, String> {
     let began = Instant::now();
-    let starting = command.start().map_err(|error| error.to_string())?;
+    let starting = start(command).map_err(|error| error.to_string())?;
     let blocked = began.elapsed();
     finish(starting.wait().map_err(|error| error.to_string())?)?;
     Ok(blocked)
