@@ -99,7 +99,10 @@ fn lines(source: &OsStr, told: &Told) -> String {
     // Writing to a string cannot fail.
     let _ = match told {
         Told::Left(reason) => writeln!(text, "{source}: left: {reason}"),
-        Told::Unlisted => writeln!(text, "{source}: calls of C++ are not listed"),
+        Told::Unlisted => writeln!(
+            text,
+            "{source}: calls of C++ are not listed: their formats are read when they run"
+        ),
         Told::NotCompiled => writeln!(text, "{source}: did not compile"),
         Told::Calls(notes) => {
             for note in notes {

@@ -120,7 +120,7 @@ fn whole_files_that_are_left_are_told_with_the_reason() {
         ),
         (
             "g++ -O2 -DQRINTF_CXX -c some.cpp",
-            "some.cpp: calls of C++ are not listed\n",
+            "some.cpp: calls of C++ are not listed: their formats are read when they run\n",
         ),
         ("gcc --version", ""),
         ("gcc -O2 -E calls.c", ""),

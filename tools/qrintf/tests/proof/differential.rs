@@ -1,7 +1,16 @@
 //! Random call sites against the C library: bytes, results, errno, and nothing touched outside.
 //!
 //! `QRINTF_FUZZ_SEED` repeats a run. The first test is short enough for every run of the tests; the second makes a
-//! million calls (`make fuzz-long`).
+//! million calls (`make fuzz-long`). What they cover, each cell with sites of its own:
+//!
+//! | | short | long, beyond the short |
+//! |---|---|---|
+//! | gcc (Debian's), clang, glibc | each level, each standard and each `_FORTIFY_SOURCE`, some with each other | all of `-O1 -O2 -O3 -Os` × gnu89, gnu99, gnu11, gnu17, gnu2x × without and with `_FORTIFY_SOURCE=2`, and `=3` |
+//! | gcc 11, glibc | three | `-O1 -O2 -O3 -Os` × gnu89, gnu17, gnu2x |
+//! | gcc and clang, musl | three and two | `-O1 -O2 -O3 -Os` × gnu89, gnu17, gnu2x |
+//! | gcc and clang, aarch64, glibc; gcc, aarch64, musl | four | `-O1 -O2 -O3 -Os` |
+//! | C99 proper, `-fPIC`, `-g3`, `-ffast-math`, `-funsigned-char`, `-march=native`, sanitizers | some | |
+//! | left alone: `-O0`, `QRINTF_DISABLE`, `-fno-builtin` | four | |
 
 use std::{
     env,
@@ -10,7 +19,7 @@ use std::{
 
 use crate::{
     campaign::{Campaign, Outcome, Variant},
-    toolchain::{AARCH64, AARCH64_CLANG, AARCH64_MUSL, CLANG, GCC, GCC_11, MUSL, Toolchain},
+    toolchain::{AARCH64, AARCH64_CLANG, AARCH64_MUSL, CLANG, GCC, GCC_11, MUSL, MUSL_CLANG, Toolchain},
 };
 
 const CALLS_SHORT: u64 = 20_000;
@@ -42,10 +51,10 @@ fn a_million_calls_equal_the_library() {
     let campaign = Campaign {
         name: "a_million",
         seed: seed(now),
-        variants: matrix(),
-        files: 4,
-        sites: 64,
-        rows: 150,
+        variants: [matrix(), product()].concat(),
+        files: 1,
+        sites: 60,
+        rows: 95,
     };
     check(&campaign, CALLS_LONG);
 }
@@ -118,6 +127,8 @@ fn matrix() -> Vec<Variant> {
         (MUSL, &["-O2"]),
         (MUSL, &["-O1", "-std=gnu89"]),
         (MUSL, &["-Os", "-std=c99"]),
+        (MUSL_CLANG, &["-O2"]),
+        (MUSL_CLANG, &["-Os", "-std=gnu89"]),
         (AARCH64, &["-O2"]),
         (AARCH64, &["-Os", "-D_FORTIFY_SOURCE=2"]),
         (AARCH64_CLANG, &["-O2"]),
@@ -140,5 +151,42 @@ fn matrix() -> Vec<Variant> {
     };
     let mut all = variants(folding, true);
     all.extend(variants(left, false));
+    all
+}
+
+/// Every level with every standard, and where the library has it with every `_FORTIFY_SOURCE`.
+fn product() -> Vec<Variant> {
+    const LEVELS: &[&str] = &["-O1", "-O2", "-O3", "-Os"];
+    const STANDARDS: &[&str] = &[
+        "-std=gnu89",
+        "-std=gnu17",
+        "-std=gnu2x",
+        "-std=gnu99",
+        "-std=gnu11",
+    ];
+    const CHECKS: &[&str] = &["-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-D_FORTIFY_SOURCE=3"];
+    let cells: [(Toolchain, &[&str], &[&str]); 8] = [
+        (GCC, STANDARDS, CHECKS),
+        (CLANG, STANDARDS, CHECKS),
+        (GCC_11, &STANDARDS[..3], &CHECKS[..1]),
+        (MUSL, &STANDARDS[..3], &CHECKS[..1]),
+        (MUSL_CLANG, &STANDARDS[..3], &CHECKS[..1]),
+        (AARCH64, &STANDARDS[1..2], &CHECKS[..1]),
+        (AARCH64_CLANG, &STANDARDS[1..2], &CHECKS[..1]),
+        (AARCH64_MUSL, &STANDARDS[1..2], &CHECKS[..1]),
+    ];
+    let mut all = Vec::new();
+    for (toolchain, standards, checks) in cells {
+        for (standard, check) in standards
+            .iter()
+            .flat_map(|standard| checks.iter().map(move |check| (*standard, *check)))
+        {
+            all.extend(LEVELS.iter().map(|level| Variant {
+                toolchain: toolchain.clone(),
+                flags: vec![level, standard, check],
+                folds: true,
+            }));
+        }
+    }
     all
 }

@@ -13,6 +13,7 @@ mod fortify;
 mod linkage;
 mod programs;
 mod random;
+mod runtime;
 mod site;
 mod toolchain;
 mod value;

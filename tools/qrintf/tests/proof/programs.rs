@@ -1,5 +1,8 @@
 //! Real programs, from the sources of Debian's packages: built by `qrintf-cc`, tested by their own tests, and with fewer
 //! calls of the library left in their objects.
+//!
+//! Lua, zlib, Redis, memcached and sqlite's shell call the library. nginx, curl and sqlite itself format by functions of
+//! their own, some under the library's names (`#define snprintf curl_msnprintf`): nothing of theirs may break or change.
 
 use std::{
     fs,
@@ -11,84 +14,147 @@ use crate::toolchain::{self, driver, scratch, succeed};
 
 #[test]
 fn lua_builds_and_prints_the_same() {
-    let folder = scratch("lua");
-    let [plain, ours] = ["plain", "ours"].map(|name| {
-        let tree = copy("lua", &folder.join(name));
-        let compiler = if name == "plain" {
-            "gcc".to_owned()
-        } else {
-            specialized("gcc")
-        };
-        succeed(make(&tree).arg("linux").arg(format!("CC={compiler} -std=gnu99")));
-        succeed(make(&tree).arg("test"));
-        tree
+    let trees = both("lua", |tree, compiler| {
+        succeed(make(tree).arg("linux").arg(format!("CC={compiler} -std=gnu99")));
+        succeed(make(tree).arg("test"));
     });
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proof/lua/numbers.lua");
-    let [expected, printed] =
-        [&plain, &ours].map(|tree| succeed(Command::new(tree.join("src/lua")).arg(&script)).stdout);
+    let script = files().join("lua/numbers.lua");
+    let [expected, printed] = trees
+        .each_ref()
+        .map(|tree| succeed(Command::new(tree.join("src/lua")).arg(&script)).stdout);
     assert!(expected.len() > 100_000, "{} bytes", expected.len());
-    assert!(expected == printed, "see {}", folder.display());
-    fewer_calls(&plain.join("src"), &ours.join("src"));
+    assert!(expected == printed, "see {}", trees[1].display());
+    fewer_calls(&trees, "src");
 }
 
 #[test]
 fn zlib_passes_its_tests() {
-    let folder = scratch("zlib");
-    let [plain, ours] = ["plain", "ours"].map(|name| {
-        let tree = copy("zlib", &folder.join(name));
-        let compiler = if name == "plain" {
-            "gcc".to_owned()
-        } else {
-            specialized("gcc")
-        };
-        succeed(Command::new("./configure").current_dir(&tree).env("CC", compiler));
-        let tested = succeed(make(&tree).arg("test"));
-        let said = String::from_utf8_lossy(&tested.stdout).into_owned();
+    let trees = both("zlib", |tree, compiler| {
+        succeed(Command::new("./configure").current_dir(tree).env("CC", compiler));
+        let said = text(&succeed(make(tree).arg("test")).stdout);
         for kind in ["zlib test OK", "zlib shared test OK", "zlib 64-bit test OK"] {
             assert!(said.contains(kind), "{said}");
         }
-        tree
     });
-    let configured = |tree: &PathBuf| fs::read_to_string(tree.join("zconf.h")).expect("configured");
-    assert_eq!(configured(&plain), configured(&ours));
-    fewer_calls(&plain, &ours);
+    same_file(&trees, "zconf.h");
+    fewer_calls(&trees, "");
 }
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
 fn redis_passes_its_tests() {
-    let folder = scratch("redis");
-    let [plain, ours] = ["plain", "ours"].map(|name| {
-        let tree = copy("redis", &folder.join(name));
-        let compiler = if name == "plain" {
-            "gcc".to_owned()
-        } else {
-            specialized("gcc")
-        };
+    let trees = both("redis", |tree, compiler| {
         succeed(
-            make(&tree)
+            make(tree)
                 .args(["MALLOC=libc", "OPTIMIZATION=-O2"])
                 .arg(format!("CC={compiler}")),
         );
-        tree
     });
-    fewer_calls(&plain.join("src"), &ours.join("src"));
+    fewer_calls(&trees, "src");
     let mut test = Command::new("./runtest");
-    test.current_dir(&ours).args(["--clients", "2"]);
+    test.current_dir(&trees[1]).args(["--clients", "2"]);
     for unit in ["unit/type/zset", "unit/type/incr", "unit/info", "unit/printver"] {
         test.args(["--single", unit]);
     }
-    let said = succeed(&mut test);
-    let said = String::from_utf8_lossy(&said.stdout);
+    let said = text(&succeed(&mut test).stdout);
     assert!(said.contains("All tests passed without errors!"), "{said}");
 }
 
-/// nginx formats by functions of its own: nothing may change, and all must build.
+#[test]
+#[ignore = "takes minutes: make test-long"]
+fn memcached_configures_and_builds() {
+    let trees = both("../memcached-suite", |tree, compiler| {
+        succeed(Command::new("./configure").current_dir(tree).env("CC", compiler));
+        succeed(make(tree).arg("memcached"));
+    });
+    same_file(&trees, "config.h");
+    fewer_calls(&trees, "");
+    succeed(Command::new(trees[1].join("memcached")).arg("-V"));
+}
+
+/// The shell prints by the library, the database by itself: one session in every mode, and the database's own check of
+/// what its fuzzers once found.
+#[test]
+#[ignore = "takes minutes: make test-long"]
+fn sqlite_passes_its_checks_and_prints_the_same() {
+    let trees = both("sqlite3", |tree, compiler| {
+        let mut configure = Command::new("./configure");
+        configure.args(["--disable-tcl", "--disable-readline", "CFLAGS=-O2"]);
+        succeed(configure.current_dir(tree).arg(format!("CC={compiler}")));
+        succeed(make(tree).arg("sqlite3"));
+        // The shell is linked from its sources at once; its calls are counted in an object.
+        let mut compile = Command::new("sh");
+        compile.args(["-c", &format!("{compiler} -O2 -c shell.c")]);
+        succeed(compile.current_dir(tree));
+    });
+    same_file(&trees, "sqlite_cfg.h");
+    fewer_calls(&trees, "");
+    let [expected, printed] = trees.each_ref().map(|tree| session(tree));
+    assert!(expected.len() > 100_000, "{expected}");
+    assert!(expected == printed, "see {}", trees[1].display());
+
+    succeed(make(&trees[1]).arg("fuzzcheck"));
+    let mut check = Command::new("./fuzzcheck");
+    check.current_dir(&trees[1]).arg("test/fuzzdata8.db");
+    let said = text(&succeed(&mut check).stdout);
+    assert!(said.contains("fuzzcheck: 0 errors out of 575 tests"), "{said}");
+}
+
+/// What sqlite's shell says to the script; wrong statements in it make the shell's status that of a failure.
+fn session(tree: &Path) -> String {
+    let script = fs::File::open(files().join("sqlite/session.sql")).expect("it is in the repository");
+    let output = Command::new("./sqlite3")
+        .current_dir(tree)
+        .arg("session.db")
+        .stdin(script)
+        .output()
+        .expect("it was just built");
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// curl with the warnings and checks of its developers, and its tests of single functions, its own `printf` among them.
+#[test]
+#[ignore = "takes minutes: make test-long"]
+fn curl_configures_the_same_and_passes_its_tests() {
+    let trees = both("curl", |tree, compiler| {
+        let mut configure = Command::new("./configure");
+        configure.args([
+            "--enable-debug",
+            "--enable-optimize",
+            "--enable-werror",
+            "--disable-shared",
+        ]);
+        configure.args(["--disable-manual", "--disable-ldap"]);
+        for library in [
+            "ssl", "zlib", "brotli", "zstd", "libpsl", "libidn2", "nghttp2", "librtmp",
+        ] {
+            configure.arg(format!("--without-{library}"));
+        }
+        succeed(
+            configure
+                .current_dir(tree)
+                .arg("CFLAGS=-O2")
+                .arg(format!("CC={compiler}")),
+        );
+    });
+    same_file(&trees, "lib/curl_config.h");
+    let [_, ours] = trees;
+    succeed(&mut make(&ours));
+    succeed(make(&ours).args(["-C", "tests"]));
+    let mut test = Command::new("./runtests.pl");
+    test.current_dir(ours.join("tests")).args(["-n", "-a"]);
+    // Requests to a real server; every conversion of curl's printf; single functions.
+    for range in ["1 to 20", "557", "1300 to 1309", "1394 to 1399", "1600 to 1661"] {
+        test.args(range.split(' '));
+    }
+    let said = text(&succeed(&mut test).stdout);
+    assert!(said.contains(" reported OK: 100%"), "{said}");
+}
+
 #[test]
 #[ignore = "takes minutes: make test-long"]
 fn nginx_builds_and_starts() {
-    let folder = scratch("nginx");
-    let tree = copy("nginx", &folder.join("ours"));
+    let tree = copy("nginx", &scratch("nginx").join("ours"));
     let mut configure = Command::new("./configure");
     configure
         .current_dir(&tree)
@@ -109,25 +175,15 @@ fn nginx_builds_and_starts() {
     );
 }
 
-#[test]
-#[ignore = "takes minutes: make test-long"]
-fn memcached_configures_and_builds() {
-    let folder = scratch("memcached");
-    let [plain, ours] = ["plain", "ours"].map(|name| {
-        let tree = copy("../memcached-suite", &folder.join(name));
-        let compiler = if name == "plain" {
-            "gcc".to_owned()
-        } else {
-            specialized("gcc")
-        };
-        succeed(Command::new("./configure").current_dir(&tree).env("CC", compiler));
-        succeed(make(&tree).arg("memcached"));
+/// Two copies of a source: built by gcc, and by gcc behind `qrintf-cc`. `build` gets each, and what to pass as `CC`.
+fn both(source: &str, build: impl Fn(&Path, &str)) -> [PathBuf; 2] {
+    let name = Path::new(source).file_name().and_then(|name| name.to_str());
+    let folder = scratch(name.expect("a folder's name"));
+    [("plain", "gcc".to_owned()), ("ours", specialized("gcc"))].map(|(name, compiler)| {
+        let tree = copy(source, &folder.join(name));
+        build(&tree, &compiler);
         tree
-    });
-    let configured = |tree: &PathBuf| fs::read_to_string(tree.join("config.h")).expect("configured");
-    assert_eq!(configured(&plain), configured(&ours));
-    fewer_calls(&plain, &ours);
-    succeed(Command::new(ours.join("memcached")).arg("-V"));
+    })
 }
 
 /// What to pass as `CC`.
@@ -145,24 +201,44 @@ fn make(tree: &Path) -> Command {
     make
 }
 
-/// A copy of a source tree that `tests/install` fetched.
+/// A copy of a source tree that `tests/install` or `tests/install-long` fetched.
 fn copy(name: &str, to: &Path) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let from = root.join("target/clients/sources").join(name);
-    assert!(from.exists(), "{} is missing; run tests/install", from.display());
+    assert!(
+        from.exists(),
+        "{} is missing; run tests/install-long",
+        from.display()
+    );
     succeed(Command::new("cp").arg("-r").arg(&from).arg(to));
     to.to_owned()
 }
 
-/// Compares how many places of the objects in two folders call the library's functions.
-fn fewer_calls(plain: &Path, ours: &Path) {
-    let before = calls(plain);
-    let after = calls(ours);
+/// Where the scripts are that programs are given.
+fn files() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proof")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What a configuration has found out must not depend on us.
+fn same_file(trees: &[PathBuf; 2], name: &str) {
+    let [plain, ours] = trees
+        .each_ref()
+        .map(|tree| fs::read_to_string(tree.join(name)).expect("configured"));
+    assert_eq!(plain, ours, "{name}");
+}
+
+/// Compares how many places of the objects in a folder of two trees call the library's functions.
+fn fewer_calls(trees: &[PathBuf; 2], folder: &str) {
+    let [before, after] = trees.each_ref().map(|tree| calls(&tree.join(folder)));
     println!("calls of the printf family: {before} plain, {after} specialized");
     assert!(
         after < before,
         "{before} calls before, {after} after in {}",
-        ours.display()
+        trees[1].display()
     );
 }
 

@@ -30,6 +30,13 @@ pub(crate) const MUSL: Toolchain = Toolchain {
     runner: &[],
     fortifies: false,
 };
+/// Debian has no clang for musl either: a directory of links is what clang takes for the system's root.
+pub(crate) const MUSL_CLANG: Toolchain = Toolchain {
+    name: "musl-clang",
+    compiler: &["target/clients/musl-x86_64/x86_64-linux-musl-clang", "-static"],
+    runner: &[],
+    fortifies: false,
+};
 pub(crate) const AARCH64: Toolchain = Toolchain {
     name: "aarch64",
     compiler: &["aarch64-linux-gnu-gcc", "-static"],
