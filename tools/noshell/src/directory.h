@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Whether `pwd`, which may be NULL, is an absolute path of the working directory. */
+/* Whether `pwd`, which may be NULL, is an absolute path of the working directory, or what noshell_directory_find would write. */
 int noshell_directory_is(const char *pwd);
 
 /* Writes "PWD=" and the directory's name. 0, or -1 when it has none that fits. */

@@ -116,6 +116,7 @@ int noshell_spawn_by_library(struct noshell_spawn *spawn) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int error = posix_spawn_file_actions_init(&actions);
+    spawn->error = 0;
     if (error)
         return error;
     noshell_mask(SIG_BLOCK, spawn->held, &spawn->old_mask);

@@ -52,7 +52,7 @@ typedef uint64_t noshell_signals;
 #define NOSHELL_SIGNAL(n) ((noshell_signals)1 << ((n)-1))
 #define NOSHELL_ALL_SIGNALS (~(noshell_signals)0)
 
-/* `how` is SIG_BLOCK or SIG_SETMASK; `old` may be NULL. */
+/* `how` is SIG_BLOCK, SIG_UNBLOCK or SIG_SETMASK; `old` may be NULL. */
 static inline void noshell_mask(int how, noshell_signals set, noshell_signals *old) {
     noshell_call4(SYS_rt_sigprocmask, how, &set, old, sizeof set);
 }
@@ -67,6 +67,9 @@ struct noshell_clone_arguments {
 #define NOSHELL_CLONE_PIDFD 0x00001000u
 #define NOSHELL_CLONE_VFORK 0x00004000u
 #define NOSHELL_CLONE_CLEAR_SIGHAND 0x100000000u
+
+/* wait4: children of any exit signal. */
+#define NOSHELL_WAIT_ALL 0x40000000
 
 #ifndef SYS_clone3
 #define SYS_clone3 435

@@ -20,11 +20,6 @@
 /* What spawn_by_clone says when the kernel lacks clone3 or CLONE_CLEAR_SIGHAND, or a filter forbids it. */
 #define NO_CLONE3 (-1)
 
-struct child {
-    const struct noshell_spawn *spawn;
-    volatile int error; /* what the child tells: the errno of its failure */
-};
-
 /* struct sigaction as the kernel has it. */
 struct kernel_action {
     void (*handler)(int);
@@ -143,52 +138,71 @@ static long prepare(const struct noshell_spawn *spawn) {
     return result;
 }
 
+/* What is blocked while there is a child of ours: what stays blocked, and what the child would lose while it still ignores
+ * it. */
+static noshell_signals blocked_at_first(const struct noshell_spawn *spawn) {
+    return spawn->held | spawn->defaults;
+}
+
+static void set_mask(const struct noshell_spawn *spawn) {
+    if (!spawn->keep_mask)
+        noshell_mask(SIG_SETMASK, spawn->mask, NULL);
+    else if (blocked_at_first(spawn))
+        noshell_mask(SIG_SETMASK, spawn->old_mask & ~spawn->unmasked, NULL);
+    else if (spawn->unmasked)
+        noshell_mask(SIG_UNBLOCK, spawn->unmasked, NULL);
+}
+
 static int run_child(void *argument) {
-    struct child *child = argument;
-    const struct noshell_spawn *spawn = child->spawn;
+    struct noshell_spawn *spawn = argument;
     long result = prepare(spawn);
     if (result >= 0) {
-        noshell_mask(SIG_SETMASK, spawn->keep_mask ? spawn->old_mask & ~spawn->unmasked : spawn->mask, NULL);
+        set_mask(spawn);
         result = noshell_call3(SYS_execve, spawn->path, spawn->argv, spawn->envp);
     }
-    child->error = (int)-result;
+    spawn->error = (int)-result;
     return 127;
 }
 
 /* Forgets a child that did not get as far as its program. */
-static void reap(pid_t pid) {
-    while (noshell_call4(SYS_wait4, pid, NULL, 0, NULL) == -EINTR)
+static void reap(const struct noshell_spawn *spawn) {
+    while (noshell_call4(SYS_wait4, spawn->pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
         continue;
+    if (spawn->pidfd >= 0)
+        noshell_call1(SYS_close, spawn->pidfd);
 }
 
-static int spawn_by_clone(struct noshell_spawn *spawn) {
-    struct child child = {.spawn = spawn};
+/* Makes the child: its id, or negative errno. */
+static long make_child(struct noshell_spawn *spawn) {
     struct noshell_clone_arguments arguments = {
-        .flags = NOSHELL_CLONE_VM | NOSHELL_CLONE_VFORK | NOSHELL_CLONE_CLEAR_SIGHAND,
-        .exit_signal = SIGCHLD,
+        .flags = NOSHELL_CLONE_VM | NOSHELL_CLONE_CLEAR_SIGHAND | (spawn->unwatched ? 0 : NOSHELL_CLONE_VFORK),
+        .exit_signal = (uint64_t)spawn->exit_signal,
         .stack = (uint64_t)(uintptr_t)spawn->stack,
         .stack_size = NOSHELL_CHILD_STACK,
     };
-    long pid;
-    spawn->pidfd = -1;
     if (spawn->want_pidfd) {
         arguments.flags |= NOSHELL_CLONE_PIDFD;
         arguments.pidfd = (uint64_t)(uintptr_t)&spawn->pidfd;
     }
-    noshell_mask(SIG_SETMASK, NOSHELL_ALL_SIGNALS, &spawn->old_mask);
-    pid = noshell_clone(&arguments, run_child, &child);
-    if (pid > 0 && child.error) {
-        reap((pid_t)pid);
-        if (spawn->pidfd >= 0)
-            noshell_call1(SYS_close, spawn->pidfd);
-    }
-    noshell_mask(SIG_SETMASK, spawn->old_mask | (pid > 0 && !child.error ? spawn->held : 0), NULL);
-    if (pid == -ENOSYS || pid == -EINVAL || pid == -EPERM)
-        return NO_CLONE3;
-    if (pid < 0)
-        return (int)-pid;
+    return noshell_clone(&arguments, run_child, spawn);
+}
+
+static int spawn_by_clone(struct noshell_spawn *spawn) {
+    noshell_signals blocked = blocked_at_first(spawn);
+    long pid;
+    int error;
+    spawn->pidfd = -1;
+    spawn->error = 0;
+    if (blocked)
+        noshell_mask(SIG_BLOCK, blocked, &spawn->old_mask);
+    pid = make_child(spawn);
+    error = pid < 0 ? (int)-pid : spawn->unwatched ? 0 : spawn->error;
     spawn->pid = (pid_t)pid;
-    return child.error;
+    if (pid > 0 && error)
+        reap(spawn);
+    if (error ? blocked != 0 : blocked != spawn->held)
+        noshell_mask(SIG_SETMASK, spawn->old_mask | (error ? 0 : spawn->held), NULL);
+    return pid == -ENOSYS || pid == -EINVAL || pid == -EPERM ? NO_CLONE3 : error;
 }
 
 int noshell_spawn(struct noshell_spawn *spawn) {

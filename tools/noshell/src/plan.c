@@ -93,6 +93,8 @@ static noshell_signals ignored_by_libc(void) {
 
 static void init_spawn(struct noshell_spawn *spawn) {
     memset(spawn, 0, sizeof *spawn);
+    /* Our callers know how to find a child that never became a program, and nobody else shall hear of it. */
+    spawn->exit_signal = 0;
     spawn->ignored = ignored_by_libc();
     for (int i = 0; i < 3; i++)
         spawn->streams[i] = -1;
@@ -120,16 +122,29 @@ enum noshell_reason noshell_plan_refusal(const char *text) {
     return strnlen(text, NOSHELL_COMMAND_MAX) >= NOSHELL_COMMAND_MAX ? NOSHELL_TOO_LONG : NOSHELL_NO_RESOURCES;
 }
 
-int noshell_plan_make(struct noshell_plan *plan, const char *text) {
+/* A plan with nothing but memory. Before the parse it is known of assignments that each takes two bytes. */
+static struct noshell_plan *take_plan(size_t length, char *const *environment) {
+    struct noshell_scratch scratch;
+    struct noshell_plan *plan;
+    if (noshell_scratch_take(&scratch, sizeof *plan + noshell_parse_room(length) +
+                                           noshell_environment_room(environment, length / 2) + FOUND_SIZE +
+                                           NOSHELL_CHILD_STACK + 256) < 0)
+        return NULL;
+    plan = noshell_scratch_part(&scratch, sizeof *plan);
+    plan->scratch = scratch;
+    return plan;
+}
+
+struct noshell_plan *noshell_plan_make(const char *text) {
     char *const *environ_now = environ ? environ : (char **)no_environment;
     size_t length = strnlen(text, NOSHELL_COMMAND_MAX);
+    struct noshell_plan *plan;
     if (length >= NOSHELL_COMMAND_MAX || text[0] == '-' || text[0] == '+')
-        return -1;
-    /* Before the parse it is known of assignments that each takes two bytes. */
-    if (noshell_scratch_take(&plan->scratch, noshell_parse_room(length) + noshell_environment_room(environ_now, length / 2) +
-                                                 FOUND_SIZE + NOSHELL_CHILD_STACK + 256) < 0)
-        return -1;
-    plan->held_directly = 0;
+        return NULL;
+    plan = take_plan(length, environ_now);
+    if (!plan)
+        return NULL;
+    plan->held = plan->held_directly = 0;
     plan->environment.last = NULL;
     plan->shell = NOSHELL_SHELL_UNKNOWN;
     plan->waits = plan->tells = 0;
@@ -138,29 +153,33 @@ int noshell_plan_make(struct noshell_plan *plan, const char *text) {
     plan->reason = plan_direct(plan, text, length, environ_now);
     if (plan->reason) {
         noshell_plan_shell(plan, text, plan->reason);
-        return 0;
+        return plan;
     }
     plan->spawn.argv = plan->command.words;
     plan->spawn.envp = plan->environment.envp;
     plan->spawn.redirections = plan->command.redirections;
     plan->spawn.redirection_count = plan->command.redirection_count;
-    return 0;
+    return plan;
 }
 
 void noshell_plan_drop(struct noshell_plan *plan) {
-    noshell_scratch_give(&plan->scratch);
+    struct noshell_scratch scratch = plan->scratch;
+    noshell_scratch_give(&scratch);
+}
+
+enum noshell_reason noshell_plan_why(int error) {
+    return error == ENOTSUP ? NOSHELL_SPECIAL_FILE : NOSHELL_NOT_EXECUTED;
 }
 
 int noshell_plan_spawn(struct noshell_plan *plan, const char *text) {
-    noshell_signals held = plan->spawn.held;
     int error;
     if (plan->reason == NOSHELL_DIRECT) {
-        plan->spawn.held |= plan->held_directly;
+        plan->spawn.held = plan->held | plan->held_directly;
         error = noshell_spawn(&plan->spawn);
         if (!error)
             return 0;
-        plan->spawn.held = held;
-        noshell_plan_shell(plan, text, error == ENOTSUP ? NOSHELL_SPECIAL_FILE : NOSHELL_NOT_EXECUTED);
+        noshell_plan_shell(plan, text, noshell_plan_why(error));
     }
+    plan->spawn.held = plan->held;
     return noshell_spawn(&plan->spawn);
 }

@@ -22,12 +22,14 @@ struct noshell_plan {
     struct noshell_command command;
     struct noshell_environment environment;
     struct noshell_spawn spawn;
-    noshell_signals held_directly; /* what stays blocked in the caller while a direct command runs, beside spawn.held */
+    noshell_signals held;          /* what stays blocked in the caller while the command runs, */
+    noshell_signals held_directly; /* and beside it while a direct one does */
     char *shell_words[4];
 };
 
-/* Plans the command. 0, or -1 when it cannot be run by us at all and the C library's own function must be called. */
-int noshell_plan_make(struct noshell_plan *plan, const char *text);
+/* Plans the command; NULL when it cannot be run by us at all and the C library's own function must be called. The plan lies
+ * in its own scratch memory: a caller that leaves by longjmp does not pull it from under a child. */
+struct noshell_plan *noshell_plan_make(const char *text);
 
 /* Why noshell_plan_make, or what came after it, left the command to the C library's own function. */
 enum noshell_reason noshell_plan_refusal(const char *text);
@@ -35,10 +37,14 @@ enum noshell_reason noshell_plan_refusal(const char *text);
 /* Turns a direct plan into one that starts /bin/sh. */
 void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshell_reason reason);
 
+/* Why a direct command is given to the shell that could not be started because of this errno. */
+enum noshell_reason noshell_plan_why(int error);
+
 void noshell_plan_drop(struct noshell_plan *plan);
 
 /* Spawns what was planned; a direct command that cannot be started is given to the shell, which then says why.
- * 0, or the errno because of which the shell was not started either. */
+ * 0, or the errno because of which the shell was not started either. A spawn that is not watched can fail later: then
+ * plan->spawn.error is set when the child has ended, and the caller turns to the shell itself. */
 int noshell_plan_spawn(struct noshell_plan *plan, const char *text);
 
 #endif

@@ -118,7 +118,7 @@ static int ask(void *argument) {
     probe->asked = listen_to(probe, ends[0]);
     if (!probe->asked)
         noshell_call2(SYS_kill, probe->spawn.pid, SIGKILL);
-    while (noshell_call4(SYS_wait4, probe->spawn.pid, NULL, 0, NULL) == -EINTR)
+    while (noshell_call4(SYS_wait4, probe->spawn.pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
         continue;
     noshell_call1(SYS_close, ends[0]);
     noshell_call1(SYS_close, file);
@@ -137,7 +137,7 @@ static int run_between(struct probe *probe) {
     noshell_mask(SIG_SETMASK, NOSHELL_ALL_SIGNALS, &old);
     pid = noshell_clone(&arguments, ask, probe);
     if (pid > 0)
-        while (noshell_call4(SYS_wait4, pid, NULL, __WALL, NULL) == -EINTR)
+        while (noshell_call4(SYS_wait4, pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
             continue;
     noshell_mask(SIG_SETMASK, old, NULL);
     return pid > 0;

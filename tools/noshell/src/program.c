@@ -17,6 +17,8 @@ void noshell_program_init(struct noshell_spawn *spawn) {
     for (int i = 0; i < 3; i++)
         spawn->streams[i] = -1;
     spawn->keep_mask = 1;
+    /* A pid is handed out, and what waits for it knows nothing of other exit signals. */
+    spawn->exit_signal = SIGCHLD;
 }
 
 /* 0 when the path can be executed, else why not. */

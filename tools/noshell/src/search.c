@@ -21,11 +21,16 @@ static int is_command(const char *path) {
     return noshell_call3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
 }
 
+int noshell_is_command(const char *path) {
+    return is_command(path) > 0;
+}
+
 enum noshell_reason noshell_search(const char *name, const char *path, char *buffer, size_t size, const char **found) {
     size_t length = strlen(name);
+    /* A shell asks nothing more of a path either. What cannot be executed, execve tells, and then the shell says so. */
     if (memchr(name, '/', length)) {
         *found = name;
-        return is_command(name) > 0 ? NOSHELL_DIRECT : NOSHELL_NOT_FOUND;
+        return NOSHELL_DIRECT;
     }
     /* dash gives a percent sign a meaning: /usr/lib%func. */
     if (strchr(path, '%'))

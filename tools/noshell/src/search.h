@@ -12,4 +12,7 @@
  * `buffer` of `size` bytes, or `name` itself is returned in *found. */
 enum noshell_reason noshell_search(const char *name, const char *path, char *buffer, size_t size, const char **found);
 
+/* Whether the path is a file that may be executed, as far as that can be told without trying. */
+int noshell_is_command(const char *path);
+
 #endif

@@ -43,6 +43,10 @@ int noshell_is_off(void) {
     return current_mode() == OFF;
 }
 
+int noshell_is_traced(void) {
+    return current_mode() == TRACED;
+}
+
 static char *append(char *at, const char *end, const char *text) {
     while (*text && at < end)
         *at++ = *text++;
@@ -71,6 +75,10 @@ void noshell_count(const char *function, const char *text, enum noshell_reason r
     atomic_fetch_add_explicit(reason ? &shell_count : &direct_count, 1, memory_order_relaxed);
     if (current_mode() == TRACED)
         trace(function, text, reason);
+}
+
+void noshell_uncount(enum noshell_reason reason) {
+    atomic_fetch_sub_explicit(reason ? &shell_count : &direct_count, 1, memory_order_relaxed);
 }
 
 static char *append_number(char *at, const char *end, unsigned long number) {

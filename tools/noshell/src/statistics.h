@@ -9,6 +9,12 @@
 /* Counts one call of `function`, and prints a line on it when that is wanted. Leaves errno alone. */
 void noshell_count(const char *function, const char *text, enum noshell_reason reason);
 
+/* Takes a call back: it is tried again in another way. */
+void noshell_uncount(enum noshell_reason reason);
+
+/* Whether NOSHELL_TRACE=1. */
+int noshell_is_traced(void);
+
 /* Whether NOSHELL=off. Read once, at the first call. */
 int noshell_is_off(void);
 

@@ -6,6 +6,7 @@
 #include "interrupts.h"
 #include "libc.h"
 #include "plan.h"
+#include "search.h"
 #include "statistics.h"
 
 #include <errno.h>
@@ -111,7 +112,9 @@ static int spawn_for_dash(struct noshell_plan *plan, const char *text, int child
     struct noshell_stderr place = noshell_stderr_find(command->redirections, command->redirection_count, child_fd);
     int error;
     if (place.fd == NOSHELL_STDERR_IN_PIPE && child_fd == STDOUT_FILENO) {
-        error = noshell_attendant_start(&plan->spawn, plan->spawn.streams[child_fd], &stream->attendant, &stream->pid);
+        /* The caller gets a SIGCHLD for an attendant in vain, so there should be none. */
+        error = !noshell_is_command(plan->spawn.path) ||
+                noshell_attendant_start(&plan->spawn, plan->spawn.streams[child_fd], &stream->attendant, &stream->pid);
         if (!error)
             return 0;
         noshell_plan_shell(plan, text, NOSHELL_NOT_EXECUTED);
@@ -180,15 +183,15 @@ static FILE *open_planned(struct noshell_plan *plan, const char *text, const str
 }
 
 static FILE *open_ours(const char *text, const struct mode *mode) {
-    struct noshell_plan plan;
     int saved = errno;
+    struct noshell_plan *plan = noshell_plan_make(text);
     FILE *file;
-    if (noshell_plan_make(&plan, text) < 0)
+    if (!plan)
         return NULL;
-    file = open_planned(&plan, text, mode);
+    file = open_planned(plan, text, mode);
     if (file)
-        noshell_count("popen", text, plan.reason);
-    noshell_plan_drop(&plan);
+        noshell_count("popen", text, plan->reason);
+    noshell_plan_drop(plan);
     errno = saved;
     return file;
 }
@@ -259,10 +262,11 @@ static int take_out(FILE *file, struct stream *stream) {
     return found;
 }
 
+/* A command that a signal ended on its way to its program has no exit signal. */
 static int await(pid_t pid, int *status) {
     pid_t waited;
     do
-        waited = waitpid(pid, status, 0);
+        waited = waitpid(pid, status, __WALL);
     while (waited < 0 && errno == EINTR);
     return waited == pid ? 0 : -1;
 }

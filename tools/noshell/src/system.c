@@ -16,7 +16,7 @@
 static void abandon(void *argument) {
     struct noshell_plan *plan = argument;
     noshell_call2(SYS_kill, plan->spawn.pid, SIGKILL);
-    while (noshell_call4(SYS_wait4, plan->spawn.pid, NULL, 0, NULL) == -EINTR)
+    while (noshell_call4(SYS_wait4, plan->spawn.pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
         continue;
     noshell_interrupts_restore();
     noshell_mask(SIG_SETMASK, plan->spawn.old_mask, NULL);
@@ -31,7 +31,7 @@ static int await(struct noshell_plan *plan, int cancel_state) {
     pthread_cleanup_push(abandon, plan);
     pthread_setcancelstate(cancel_state, &ignored);
     do
-        waited = waitpid(plan->spawn.pid, &status, 0);
+        waited = waitpid(plan->spawn.pid, &status, __WALL);
     while (waited < 0 && errno == EINTR);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
     pthread_cleanup_pop(0);
@@ -47,39 +47,54 @@ static int as_shell(struct noshell_plan *plan, int status) {
     return reported;
 }
 
-static int run(struct noshell_plan *plan, const char *text, int cancel_state, int *result) {
+/* Starts the command and waits for its end; signals stay held. 0, or the errno because of which it did not run. */
+static int start_and_wait(struct noshell_plan *plan, const char *text, int cancel_state, int *status) {
     int saved = errno;
-    int error, status;
-    plan->spawn.held = NOSHELL_SIGNAL(SIGCHLD);
+    int error = noshell_plan_spawn(plan, text);
+    if (error)
+        return error;
+    noshell_count("system", text, plan->reason);
+    errno = saved;
+    *status = await(plan, cancel_state);
+    if (*status != -1 && plan->waits && !plan->spawn.error)
+        *status = as_shell(plan, *status);
+    if (plan->spawn.error) {
+        errno = saved;
+        noshell_uncount(plan->reason);
+    }
+    return plan->spawn.error;
+}
+
+static int run(struct noshell_plan *plan, const char *text, int cancel_state, int *status) {
+    int error;
+    plan->held = NOSHELL_SIGNAL(SIGCHLD);
     if (plan->waits)
         plan->held_directly = NOSHELL_SIGNAL(SIGINT) | NOSHELL_SIGNAL(SIGQUIT);
+    /* A trace tells before the command runs which way it goes, and must know. */
+    plan->spawn.unwatched = !noshell_is_traced();
     plan->spawn.defaults = noshell_interrupts_ignore();
-    error = noshell_plan_spawn(plan, text);
-    noshell_count("system", text, plan->reason);
-    if (error) {
-        noshell_interrupts_restore();
-        return -1;
+    error = start_and_wait(plan, text, cancel_state, status);
+    if (error && plan->reason == NOSHELL_DIRECT) {
+        noshell_mask(SIG_SETMASK, plan->spawn.old_mask, NULL);
+        noshell_plan_shell(plan, text, noshell_plan_why(error));
+        error = start_and_wait(plan, text, cancel_state, status);
     }
-    errno = saved;
-    status = await(plan, cancel_state);
-    *result = status;
-    if (status != -1 && plan->waits)
-        *result = as_shell(plan, status);
     noshell_interrupts_restore();
     noshell_mask(SIG_SETMASK, plan->spawn.old_mask, NULL);
-    return 0;
+    return error ? -1 : 0;
 }
 
 int noshell_system_run(const char *text, int *status) {
-    struct noshell_plan plan;
     int saved = errno;
     int result = -1;
     int cancel_state, ignored;
+    struct noshell_plan *plan;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    if (noshell_plan_make(&plan, text) == 0) {
+    plan = noshell_plan_make(text);
+    if (plan) {
         errno = saved;
-        result = run(&plan, text, cancel_state, status);
-        noshell_plan_drop(&plan);
+        result = run(plan, text, cancel_state, status);
+        noshell_plan_drop(plan);
     }
     pthread_setcancelstate(cancel_state, &ignored);
     return result;

@@ -112,6 +112,11 @@ static void reap(int signal) {
     errno = saved;
 }
 
+static void count(int signal) {
+    (void)signal;
+    handled_count++;
+}
+
 static void reaping_handler(void) {
     FILE *stream;
     handle(SIGCHLD, reap, SA_RESTART);
@@ -127,6 +132,30 @@ static void reaping_handler(void) {
         usleep(1000);
     end(stream);
     printf("reaped by the handler: %d\n", (int)reaped);
+    show_children();
+}
+
+/* A child of ours that finds no program to become is nobody's business: it makes no SIGCHLD, and no waitpid finds it. */
+static void failed_starts(void) {
+    const char *commands[] = {"/nowhere/program", "/etc/passwd", "/nowhere/program >made", "/nowhere/program 2>&1", "/tmp 2>made"};
+    handle(SIGCHLD, count, SA_RESTART);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        int before = handled_count;
+        FILE *stream;
+        run_system(commands[i]);
+        printf("SIGCHLD: %d\n", (int)handled_count - before);
+        before = handled_count;
+        stream = start(commands[i], "r");
+        copy_out(stream);
+        end(stream);
+        printf("SIGCHLD: %d\n", (int)handled_count - before);
+    }
+    handle(SIGCHLD, reap, SA_RESTART);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        run_system(commands[i]);
+    signal(SIGCHLD, SIG_IGN);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        run_both(commands[i]);
     show_children();
 }
 
@@ -277,6 +306,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(restored),
     SCENARIO(interrupted_by_command),
     SCENARIO(reaping_handler),
+    SCENARIO(failed_starts),
     SCENARIO(child_ignored),
     SCENARIO(child_not_waited_for),
     SCENARIO(other_children_stay),
