@@ -15,7 +15,6 @@
  *     qrintf_cxx.h        the same for C++, by overload, under QRINTF_CXX
  *     qrintf_report.h     a note in the object file about each call, if asked for
  *     qrintf_runtime.h    the functions that write
- *     qrintf_cxx.h        C++'s overloads, if asked for by QRINTF_CXX
  *
  * Off without optimization, with QRINTF_DISABLE, for freestanding code, in C++ without QRINTF_CXX, and where the compiler
  * is none of gcc 11, clang 14 and newer, or the system is not Linux.
@@ -52,6 +51,13 @@
 #include "qrintf_stream.h"
 #elif defined QRINTF_CXX && __cplusplus >= 201103L
 #include "qrintf_cxx.h"
+#endif
+#elif defined QRINTF_REPORT
+#include "qrintf_report.h"
+#ifdef QRINTF_DISABLE
+QRINTF_RECORD("", QRINTF_DISABLED, 0, "")
+#else
+QRINTF_RECORD("", QRINTF_NOT_FOR_US, 0, "")
 #endif
 #endif
 

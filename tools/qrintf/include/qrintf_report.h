@@ -6,7 +6,8 @@
  *
  *     u32 magic    u32 size of the record    u32 line    u32 outcome    char function[12]    char file[]    char format[]
  *
- * The texts end with a zero byte; the format is empty if it is none of ours to read. Code is the same with it and without.
+ * The texts end with a zero byte; the format is empty if it is none of ours to read, and the function is if the record is
+ * about the whole file. Code is the same with it and without.
  */
 #ifndef QRINTF_REPORT_H
 #define QRINTF_REPORT_H
@@ -21,18 +22,21 @@
 #define QRINTF_NOT_THAT_TYPE 6 /* an argument is not what its directive wants */
 #define QRINTF_TOO_LONG 7      /* width, precision or text */
 
+/* What became of a whole file, which has no calls of ours then. */
+#define QRINTF_DISABLED 8      /* QRINTF_DISABLE is defined in it */
+#define QRINTF_NOT_FOR_US 9    /* the compiler, the system or the dialect is none that we know */
+
 #define QRINTF_MAGIC 0x54465251
 
 #ifdef QRINTF_REPORT
-#define QRINTF_NOTE(name, outcome, f)                                                        \
-    {                                                                                        \
-        static const struct {                                                                \
-            __UINT32_TYPE__ magic, size, line, result;                                       \
-            char function[12], file[sizeof __FILE__], format[sizeof(f)];                     \
-        } qrintf_note __attribute__((__used__, __section__("qrintf_report"), __aligned__(4))) = { \
-            QRINTF_MAGIC, sizeof qrintf_note, __LINE__, outcome, name, __FILE__, f           \
-        };                                                                                   \
-    }
+#define QRINTF_RECORD(name, outcome, at, f)                                                  \
+    static const struct {                                                                    \
+        __UINT32_TYPE__ magic, size, line, result;                                           \
+        char function[12], file[sizeof __FILE__], format[sizeof(f)];                         \
+    } qrintf_note __attribute__((__used__, __section__("qrintf_report"), __aligned__(4))) = { \
+        QRINTF_MAGIC, sizeof qrintf_note, at, outcome, name, __FILE__, f                     \
+    };
+#define QRINTF_NOTE(name, outcome, f) { QRINTF_RECORD(name, outcome, __LINE__, f) }
 #else
 #define QRINTF_NOTE(name, outcome, f)
 #endif

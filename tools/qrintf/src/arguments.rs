@@ -26,7 +26,7 @@ pub(crate) struct Word {
 pub(crate) struct Arguments {
     /// The words for the compiler: all but our own.
     pub(crate) words: Vec<Word>,
-    /// The sources among them that could be specialized.
+    /// The sources among them that could be specialized, and files of words, which may name more.
     pub(crate) sources: Vec<OsString>,
     /// Whether one of them is C++.
     pub(crate) cxx: bool,
@@ -56,6 +56,7 @@ pub(crate) enum Left {
 impl fmt::Display for Left {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Word(word) if is_file_of_words(word) => write!(out, "{} is not read", word.display()),
             Self::Word(word) | Self::NothingCompiled(word) => write!(out, "{}", word.display()),
             Self::NotOptimized => write!(out, "compiled without optimization"),
             Self::NoSource => write!(out, "no C source on the command line"),
@@ -139,8 +140,9 @@ impl Scan {
 
     fn see_input(&mut self, word: &OsStr, cxx: bool) {
         let bytes = word.as_encoded_bytes();
-        if bytes.starts_with(b"@") && !self.inputs_only {
+        if is_file_of_words(word) && !self.inputs_only {
             self.stop.get_or_insert_with(|| word.into());
+            return self.sources.push(word.into());
         }
         match language(bytes) {
             Some(Language::C) if !cxx => self.sources.push(word.into()),
@@ -179,6 +181,11 @@ impl Scan {
             None
         }
     }
+}
+
+/// `@file`, where compilers read more words.
+fn is_file_of_words(word: &OsStr) -> bool {
+    word.as_encoded_bytes().starts_with(b"@")
 }
 
 enum Language {
@@ -268,7 +275,7 @@ mod tests {
             ("-O2 --preprocess a.c", "--preprocess"),
             ("-O2 -x c a.c", "-x"),
             ("-O2 -xc++ a.c", "-xc++"),
-            ("-O2 @args a.c", "@args"),
+            ("-O2 @args a.c", "@args is not read"),
             ("-O2 - a.c", "-"),
             ("-O2 -nostdinc -c a.c", "-nostdinc"),
             ("-O2 -ffreestanding -c a.c", "-ffreestanding"),

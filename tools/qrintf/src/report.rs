@@ -52,6 +52,9 @@ pub(crate) fn specialized(sink: &Sink, invocation: &Invocation, ours: &[OsString
     for source in &arguments.sources {
         let told = match again::compile(invocation, ours, arguments, source) {
             Ok(Some(object)) => match note::read_all(&object) {
+                notes if let Some(reason) = notes.iter().find_map(Note::about_the_file) => {
+                    Told::Left(reason.into())
+                }
                 notes if notes.is_empty() && arguments.cxx => Told::Unlisted,
                 notes => Told::Calls(notes),
             },

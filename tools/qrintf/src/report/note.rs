@@ -62,6 +62,15 @@ impl Note {
     pub(super) fn is_specialized(&self) -> bool {
         self.outcome == SPECIALIZED
     }
+
+    /// Why the headers left the whole file, if this is a note about that.
+    pub(super) fn about_the_file(&self) -> Option<&'static str> {
+        match self.outcome {
+            8 => Some("QRINTF_DISABLE is defined in it"),
+            9 => Some("the compiler, the system or the dialect is none that is specialized for"),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Note {

@@ -102,6 +102,8 @@ fn whole_files_that_are_left_are_told_with_the_reason() {
     sandbox.write("calls.c", CALLS);
     sandbox.write("broken.c", "int x = ;\n");
     sandbox.write("empty.c", "int x;\n");
+    sandbox.write("off.c", &format!("#define QRINTF_DISABLE\n{CALLS}"));
+    sandbox.write("words", "-O2 -c calls.c");
     sandbox.write(
         "some.cpp",
         "#include <cstdio>\nint f(char *out) { return std::sprintf(out, \"%d\", 1); }\n",
@@ -122,6 +124,11 @@ fn whole_files_that_are_left_are_told_with_the_reason() {
             "g++ -O2 -DQRINTF_CXX -c some.cpp",
             "some.cpp: calls of C++ are not listed: their formats are read when they run\n",
         ),
+        (
+            "gcc -O2 -c off.c",
+            "off.c: left: QRINTF_DISABLE is defined in it\n",
+        ),
+        ("gcc @words", "@words: left: @words is not read\n"),
         ("gcc --version", ""),
         ("gcc -O2 -E calls.c", ""),
         ("gcc -O2 -S calls.c", "calls.c: left: -S\n"),
