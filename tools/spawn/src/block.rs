@@ -29,6 +29,9 @@ pub(crate) enum Operation {
     Save { from: i32, minimum: i32 },
     /// Puts the descriptor that was saved last in its place.
     Restore { to: i32 },
+    /// Ends the sharing of descriptors with the parent: from here on the child has its own, of which none is from `first`
+    /// on. What it does not get has not to be copied, nor closed.
+    Part { first: u32 },
     /// Sees to it that descriptors from `first` to `last` close by `execve`.
     Close { first: u32, last: u32 },
     /// Makes capabilities inheritable; `narrow` makes them the only ones, which they must be after a change of user.
@@ -51,6 +54,10 @@ pub(crate) struct Block {
     pub(crate) legacy: bool,
     /// The control group's directory for a legacy child, else -1.
     pub(crate) cgroup: i32,
+    /// Shares its descriptors until [`Operation::Part`].
+    pub(crate) parts: bool,
+    /// No signal may reach the child before it has said what signals do, for it may have been told to survive them.
+    pub(crate) quiet: bool,
     /// Made by a thread that is `SCHED_BATCH` where its own parent was not.
     pub(crate) batch: bool,
     pub(crate) operations: *const Operation,
@@ -75,6 +82,8 @@ impl Block {
             present: AtomicU32::new(0),
             legacy: false,
             cgroup: -1,
+            parts: false,
+            quiet: false,
             batch: false,
             operations: std::ptr::null(),
             operation_count: 0,

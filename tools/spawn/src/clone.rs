@@ -1,13 +1,15 @@
 //! Makes the process: `clone3` onto a stack of its own, or `clone` where there is none.
 //!
-//! **Invariant:** while the child may run in our memory on this thread's behalf, this thread takes no signal, so no
-//! handler of the program's runs in the child.
+//! **Invariant:** no handler of the program's runs in the child: `clone3` resets them. Where `clone` does not, all signals
+//! are blocked until the child has.
 #![allow(unsafe_code)]
 
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use libc::{CLONE_CHILD_CLEARTID, CLONE_PIDFD, CLONE_VFORK, CLONE_VM, E2BIG, EINVAL, ENOSYS, EPERM};
+use libc::{
+    CLONE_CHILD_CLEARTID, CLONE_FILES, CLONE_PIDFD, CLONE_VFORK, CLONE_VM, E2BIG, EINVAL, ENOSYS, EPERM,
+};
 
 use crate::block::{Block, address};
 use crate::stack::Stack;
@@ -75,21 +77,6 @@ pub(crate) unsafe fn make(
     cgroup: Option<i32>,
     wait: Wait,
 ) -> Result<Made, (Step, i32)> {
-    let before = sys::exchange_signal_mask(!0);
-    // SAFETY: the caller vouches for block and stack.
-    let made = unsafe { make_masked(block, stack, cgroup, wait) };
-    sys::exchange_signal_mask(before);
-    made
-}
-
-/// # Safety
-/// As [`make`].
-unsafe fn make_masked(
-    block: &mut Block,
-    stack: &Stack,
-    cgroup: Option<i32>,
-    wait: Wait,
-) -> Result<Made, (Step, i32)> {
     let mut flags = (CLONE_VM | CLONE_PIDFD) as u64;
     match wait {
         Wait::UntilExec => flags |= CLONE_VFORK as u64,
@@ -100,7 +87,8 @@ unsafe fn make_masked(
     }
     if !NO_CLONE3.load(Ordering::Relaxed) {
         // SAFETY: as the caller's.
-        match unsafe { clone3(block, stack, flags, cgroup) } {
+        let made = masked(block.quiet, || unsafe { clone3(block, stack, flags, cgroup) });
+        match made {
             Err(errno) if is_missing(errno) => {}
             Err(errno) => return Err((blame(errno, cgroup), errno)),
             Ok(made) => return Ok(made),
@@ -109,7 +97,17 @@ unsafe fn make_masked(
     block.legacy = true;
     block.cgroup = cgroup.unwrap_or(-1);
     // SAFETY: as the caller's.
-    unsafe { clone(block, stack, flags) }.map_err(|errno| (Step::Clone, errno))
+    masked(true, || unsafe { clone(block, stack, flags) }).map_err(|errno| (Step::Clone, errno))
+}
+
+/// Makes a child that begins with all signals blocked, or with those that this thread blocks.
+fn masked<T>(quiet: bool, make: impl FnOnce() -> T) -> T {
+    let before = quiet.then(|| sys::exchange_signal_mask(!0));
+    let made = make();
+    if let Some(before) = before {
+        sys::exchange_signal_mask(before);
+    }
+    made
 }
 
 /// Whether an error means that this kernel, or a filter before it, does not know the call or its flags. With wrong
@@ -146,6 +144,9 @@ unsafe fn clone3(block: &Block, stack: &Stack, flags: u64, cgroup: Option<i32>) 
         stack_size: stack.size() as u64,
         ..Arguments::default()
     };
+    if block.parts {
+        arguments.flags |= CLONE_FILES as u64;
+    }
     let mut size = SIZE_FIRST;
     if let Some(cgroup) = cgroup {
         arguments.flags |= CLONE_INTO_CGROUP;
@@ -218,7 +219,7 @@ mod tests {
                 libc::SYS_clone as usize,
                 call,
                 newborn::main,
-                address(&*plan.block),
+                address(&raw const plan.block),
             )
         };
         assert!(pid > 0, "{pid}");

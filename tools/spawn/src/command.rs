@@ -47,6 +47,12 @@ impl Options {
     pub(crate) fn changes_credentials(&self) -> bool {
         self.user.is_some() || self.group.is_some() || self.groups.is_some() || self.capabilities.is_some()
     }
+
+    /// Whether a signal that ends other processes is to be ignored, or kept until it is asked for.
+    pub(crate) fn survives_signals(&self) -> bool {
+        self.ignored_signals != SignalSet::EMPTY
+            || !matches!(self.mask, Mask::Inherit | Mask::Set(SignalSet::EMPTY))
+    }
 }
 
 impl Default for Options {

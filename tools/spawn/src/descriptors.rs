@@ -96,8 +96,14 @@ fn keep_open(place: Place) -> Operation {
     }
 }
 
-/// Appends the operations that close everything but the targets.
-pub(crate) fn close_others(places: &[Place], operations: &mut Vec<Operation>) {
+/// The number from which on nobody needs a descriptor of the parent.
+pub(crate) fn end(places: &[Place]) -> u32 {
+    let sources = places.iter().map(|place| place.source as u32 + 1);
+    sources.max().unwrap_or(0)
+}
+
+/// Appends the operations that close everything but the targets, where nothing is open from `end` on but targets.
+pub(crate) fn close_others(places: &[Place], end: u32, operations: &mut Vec<Operation>) {
     let mut kept: Vec<u32> = places.iter().map(|place| place.target as u32).collect();
     kept.sort_unstable();
     let mut first = 0;
@@ -110,7 +116,9 @@ pub(crate) fn close_others(places: &[Place], operations: &mut Vec<Operation>) {
         }
         first = target + 1;
     }
-    operations.push(Operation::Close { first, last: !0 });
+    if first < end {
+        operations.push(Operation::Close { first, last: !0 });
+    }
 }
 
 #[cfg(test)]
@@ -173,8 +181,20 @@ mod tests {
     fn what_lies_between_the_targets_is_closed() {
         let places = [place(7, 3), place(0, 0), place(2, 9)];
         let mut operations = Vec::new();
-        close_others(&places, &mut operations);
+        close_others(&places, !0, &mut operations);
         let close = |first, last| Operation::Close { first, last };
         assert_eq!(operations, [close(1, 1), close(3, 6), close(8, !0)]);
+    }
+
+    #[test]
+    fn what_was_never_shared_need_not_be_closed() {
+        assert_eq!((end(&[]), end(&[place(7, 3), place(0, 0)])), (0, 4));
+        let mut operations = Vec::new();
+        let standard = [place(0, 0), place(1, 1), place(2, 2)];
+        close_others(&standard, end(&standard), &mut operations);
+        assert_eq!(operations, []);
+        let moved = [place(0, 5), place(1, 1), place(2, 2)];
+        close_others(&moved, end(&moved), &mut operations);
+        assert_eq!(operations, [Operation::Close { first: 3, last: !0 }]);
     }
 }

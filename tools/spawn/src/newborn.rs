@@ -24,6 +24,7 @@ type Failure = (Step, i32, i32);
 
 /// Of signals, the highest number.
 const SIGNALS: usize = 64;
+const CLOSE_RANGE_UNSHARE: usize = 2;
 const CLOSE_RANGE_CLOEXEC: usize = 4;
 /// Version 3 of the kernel's capability sets: two words of 32 bits for each set.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
@@ -100,6 +101,7 @@ fn perform(operation: &Operation, saved: &mut i32) -> Option<Failure> {
             let place = [*saved as usize, to as usize, 0, 0, 0];
             failure(call(libc::SYS_dup3, place)).map(|errno| (Step::Descriptor, to, errno))
         }
+        Operation::Part { first } => part(first),
         Operation::Close { first, last } => close(first, last),
         Operation::Capabilities { set, narrow } => set_capabilities(set, narrow),
         Operation::CheckParent { parent } => {
@@ -206,6 +208,22 @@ fn apply(word: &mut CapabilityWord, set: u32, narrow: bool) {
 }
 
 // ── descriptors ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+fn part(first: u32) -> Option<Failure> {
+    let last = u32::MAX;
+    let range = [first as usize, last as usize, CLOSE_RANGE_UNSHARE, 0, 0];
+    match failure(call(libc::SYS_close_range, range)) {
+        None => None,
+        // Before Linux 5.9, or behind a filter that does not know it.
+        Some(ENOSYS | EINVAL | libc::EPERM) => {
+            match failure(call(libc::SYS_unshare, [libc::CLONE_FILES as usize, 0, 0, 0, 0])) {
+                None => close(first, last),
+                Some(errno) => Some((Step::Close, first as i32, errno)),
+            }
+        }
+        Some(errno) => Some((Step::Close, first as i32, errno)),
+    }
+}
 
 fn close(first: u32, last: u32) -> Option<Failure> {
     let range = [first as usize, last as usize, CLOSE_RANGE_CLOEXEC, 0, 0];

@@ -12,7 +12,7 @@ use std::ptr;
 
 use crate::block::{Block, Operation, address};
 use crate::command::{Command, Mask};
-use crate::descriptors::{arrange, close_others};
+use crate::descriptors::{self, arrange, close_others};
 use crate::stdio::{Kind, Streams};
 use crate::step::Step;
 use crate::strings::Strings;
@@ -27,7 +27,7 @@ static IGNORE_ACTION: Action = Action::new(libc::SIG_IGN);
 /// Everything a child needs, and what its parent keeps of it.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) block: Box<Block>,
+    pub(crate) block: Block,
     pub(crate) streams: Streams,
     /// Whether the child changes its credentials, which the kernel notes in the memory that we share.
     pub(crate) changes_credentials: bool,
@@ -113,12 +113,16 @@ impl Plan {
             operations: &mut operations,
         };
         list.relations();
-        list.descriptors(&streams);
+        // Who is not waited for must have its descriptors before its parent goes on to close them.
+        let parts = options.close_others && pace == Pace::Waits;
+        list.descriptors(&streams, parts);
         list.resources(&limits);
         list.credentials(&groups);
         list.last(directory);
 
-        let mut block = Box::new(Block::empty());
+        let mut block = Block::empty();
+        block.parts = parts;
+        block.quiet = options.survives_signals();
         block.operations = operations.as_ptr();
         block.operation_count = operations.len();
         block.argv = pointers.as_ptr();
@@ -347,11 +351,19 @@ impl List<'_> {
     }
 
     /// Descriptors, before any limit could forbid a number.
-    fn descriptors(&mut self, streams: &Streams) {
+    fn descriptors(&mut self, streams: &Streams, parts: bool) {
+        let end = if parts {
+            descriptors::end(&streams.places)
+        } else {
+            u32::MAX
+        };
+        if parts {
+            self.operations.push(Operation::Part { first: end });
+        }
         arrange(&streams.places, self.operations);
         let options = &self.command.options;
         if options.close_others {
-            close_others(&streams.places, self.operations);
+            close_others(&streams.places, end, self.operations);
         } else {
             // Of the standard streams, those that were asked to be closed.
             let closed = (0..3).filter(|target| !streams.places.iter().any(|place| place.target == *target));
