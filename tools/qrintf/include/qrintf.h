@@ -12,6 +12,7 @@
  *     qrintf_emit.h       what becomes of one directive: how much room it needs, and the code that writes it
  *     qrintf_site.h       one call: sprintf, snprintf
  *     qrintf_stream.h     printf, fprintf, dprintf, asprintf
+ *     qrintf_target.h     where their texts go
  *     qrintf_cxx.h        the same for C++, by overload, under QRINTF_CXX
  *     qrintf_report.h     a note in the object file about each call, if asked for
  *     qrintf_runtime.h    the functions that write

@@ -1,5 +1,6 @@
 /*
- * qrintf_cxx.h: snprintf, sprintf, printf and fprintf for C++, by overload; under QRINTF_CXX only. See qrintf.h.
+ * qrintf_cxx.h: snprintf, sprintf, printf, fprintf, dprintf and asprintf for C++, by overload; under QRINTF_CXX only. See
+ * qrintf.h.
  *
  * A macro would break std::snprintf. A template with the argument list as a parameter pack is preferred to libc's function
  * with its `...`, by every name it can be called, and `&snprintf` still means libc's. But a template cannot see that its
@@ -13,7 +14,7 @@
 #ifndef QRINTF_CXX_H
 #define QRINTF_CXX_H
 
-#include "qrintf_runtime.h"
+#include "qrintf_target.h"
 
 /* One argument: its type as libc would take it, and its value. */
 enum { QRINTF_IS_OTHER, QRINTF_IS_INT, QRINTF_IS_LONG, QRINTF_IS_STRING, QRINTF_IS_POINTER, QRINTF_IS_DOUBLE };
@@ -157,6 +158,7 @@ QRINTF_INLINE char *qrintf_write(char *p, qrintf_size_t room, const qrintf_direc
     }
 }
 
+#define qrintf_interpret QRINTF_VERSIONED(qrintf_interpret)
 /* Writes the whole text and a zero byte into `size` bytes; the end of the text, or null where libc has to. */
 QRINTF_RUNTIME(qrintf_interpret)
 char *qrintf_interpret(char *to, qrintf_size_t size, const char *format, const qrintf_argument *next, int count)
@@ -241,27 +243,29 @@ QRINTF_TYPED(char *, qrintf_pointer_argument(value, QRINTF_IS_STRING))
 QRINTF_TYPED(const char *, qrintf_pointer_argument(value, QRINTF_IS_STRING))
 #undef QRINTF_TYPED
 
-extern "C" {
-extern int qrintf_libc_fprintf(FILE *, const char *, ...) __asm__("fprintf");
-extern qrintf_size_t qrintf_libc_fwrite(const void *, qrintf_size_t, qrintf_size_t, FILE *) __asm__("fwrite");
 #if defined __USE_FORTIFY_LEVEL && __USE_FORTIFY_LEVEL > 0
+extern "C" {
 extern int qrintf_libc_sprintf_chk(char *, int, qrintf_size_t, const char *, ...) __asm__("__sprintf_chk");
 extern int qrintf_libc_snprintf_chk(char *, qrintf_size_t, int, qrintf_size_t, const char *, ...) __asm__("__snprintf_chk");
 extern int qrintf_libc_fprintf_chk(FILE *, int, const char *, ...) __asm__("__fprintf_chk");
+extern int qrintf_libc_dprintf_chk(int, int, const char *, ...) __asm__("__dprintf_chk");
+extern int qrintf_libc_asprintf_chk(char **, int, const char *, ...) __asm__("__asprintf_chk");
+}
 #define QRINTF_OBJECT(d) __builtin_object_size(d, __USE_FORTIFY_LEVEL > 1)
 #define QRINTF_SLOW_SPRINTF(d, object, ...) qrintf_libc_sprintf_chk(d, __USE_FORTIFY_LEVEL - 1, object, __VA_ARGS__)
 #define QRINTF_SLOW_SNPRINTF(d, n, object, ...) \
     qrintf_libc_snprintf_chk(d, n, __USE_FORTIFY_LEVEL - 1, object, __VA_ARGS__)
-#define QRINTF_SLOW_FPRINTF(stream, ...) qrintf_libc_fprintf_chk(stream, __USE_FORTIFY_LEVEL - 1, __VA_ARGS__)
+#define QRINTF_SLOW(function, target, ...) qrintf_libc_##function##_chk(target, __USE_FORTIFY_LEVEL - 1, __VA_ARGS__)
 #else
+extern "C" {
 extern int qrintf_libc_sprintf(char *, const char *, ...) __asm__("sprintf");
 extern int qrintf_libc_snprintf(char *, qrintf_size_t, const char *, ...) __asm__("snprintf");
+}
 #define QRINTF_OBJECT(d) ((qrintf_size_t)-1)
 #define QRINTF_SLOW_SPRINTF(d, object, ...) qrintf_libc_sprintf(d, __VA_ARGS__)
 #define QRINTF_SLOW_SNPRINTF(d, n, object, ...) qrintf_libc_snprintf(d, n, __VA_ARGS__)
-#define QRINTF_SLOW_FPRINTF(stream, ...) qrintf_libc_fprintf(stream, __VA_ARGS__)
+#define QRINTF_SLOW(function, target, ...) qrintf_libc_##function(target, __VA_ARGS__)
 #endif
-}
 
 #define QRINTF_OVERLOAD template <class First, class... Rest> __attribute__((__always_inline__)) inline int
 #define QRINTF_ARGUMENTS \
@@ -284,16 +288,24 @@ QRINTF_OVERLOAD sprintf(char *to, const char *format, First first, Rest... rest)
     return end ? (int)(end - to) : QRINTF_SLOW_SPRINTF(to, object, format, first, rest...);
 }
 
-QRINTF_OVERLOAD fprintf(FILE *stream, const char *format, First first, Rest... rest)
-{
-    QRINTF_ARGUMENTS;
-    char text[512];
-    char *end = qrintf_interpret(text, sizeof text, format, QRINTF_COUNTED);
-    if (!end || end == text)
-        return QRINTF_SLOW_FPRINTF(stream, format, first, rest...);
-    const qrintf_size_t length = (qrintf_size_t)(end - text);
-    return qrintf_libc_fwrite(text, 1, length, stream) == length ? (int)length : -1;
-}
+/* What prints elsewhere: the text is written on the stack first, as far as it fits. */
+#define QRINTF_PRINT(function, type, finish)                                                \
+    QRINTF_OVERLOAD function(type target, const char *format, First first, Rest... rest)     \
+    {                                                                                       \
+        QRINTF_ARGUMENTS;                                                                   \
+        char text[512];                                                                     \
+        char *end = qrintf_interpret(text, sizeof text, format, QRINTF_COUNTED);            \
+        return end ? finish(target, text, end) : QRINTF_SLOW(function, target, format, first, rest...); \
+    }
+QRINTF_PRINT(fprintf, FILE *, qrintf_to_stream)
+/* Only where <stdio.h> declares them, as in C. */
+#if defined __USE_XOPEN2K8 || !defined __GLIBC__
+QRINTF_PRINT(dprintf, int, qrintf_to_descriptor)
+#endif
+#if defined __USE_GNU || (!defined __GLIBC__ && (defined _GNU_SOURCE || defined _BSD_SOURCE))
+QRINTF_PRINT(asprintf, char **, qrintf_to_allocation)
+#endif
+#undef QRINTF_PRINT
 
 QRINTF_OVERLOAD printf(const char *format, First first, Rest... rest)
 {

@@ -48,6 +48,9 @@ fn is_specialized(program: &Path) -> bool {
         "qrintf_hex64",
         "qrintf_double_any",
         "qrintf_string_padded",
+        "qrintf_to_stream",
+        "qrintf_to_descriptor",
+        "qrintf_to_allocation",
     ]
     .iter()
     .all(|function| symbols.contains(function))

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <climits>
 #include <initializer_list>
+#include <unistd.h>
 
 static int (*volatile libc_snprintf)(char *, std::size_t, const char *, ...) = &std::snprintf;
+static int (*volatile libc_dprintf)(int, const char *, ...) = &dprintf;
 static int failures;
 
 struct logger {
@@ -101,6 +103,19 @@ int main()
         ++failures;
     if (std::snprintf(b, sizeof b, "%d", static_cast<int>(shade::dark)) != 3)
         ++failures;
+    char *made = nullptr;
+    if (asprintf(&made, "%s-%5.2f-%x", "made", 2.5, 255u) != 13 || std::strcmp(made, "made- 2.50-ff") != 0)
+        ++failures;
+    std::free(made);
+    int pipes[2];
+    if (pipe(pipes) != 0 || dprintf(pipes[1], "<%d|%s>", -5, "x") != 6 || read(pipes[0], b, sizeof b) != 6
+        || std::memcmp(b, "<-5|x>", 6) != 0)
+        ++failures;
+    close(pipes[1]);
+    errno = 0;
+    if (dprintf(pipes[1], "%d", 1) != -1 || errno != EBADF || dprintf(pipes[1], "%s", "") != libc_dprintf(pipes[1], "%s", ""))
+        ++failures;
+    close(pipes[0]);
     std::printf("%d %s\n", failures, "failures");
     std::fprintf(stdout, "%5.2f|%-4d|\n", 3.14159, 7);
     std::printf("plain\n");
