@@ -3,6 +3,9 @@
  *
  * The shell is no child of this process: one between, which shares memory, waits for it and is itself waited for in a way
  * that no SIGCHLD tells of and no waitpid of the program sees.
+ *
+ * The shell writes into a file in memory, which is read when it has ended: a pipe would wake somebody for each line. Its
+ * standard input is the writing end of a pipe, whose other end tells when the shell and all that it started have gone.
  */
 #define _GNU_SOURCE
 #include "probe.h"
@@ -14,6 +17,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define ANSWER_MAX 2048
@@ -25,7 +29,7 @@
  * What is asked, line by line: which escapes echo reads; whether [[ is a word of the language; what a variable holds that
  * was not given or that the shell sets itself; which names it hands on; whether it knows a builtin of bash; and, of a last
  * command that a signal ended, whether it waited and tells of it. That command is a subshell, which may write no byte to a
- * file and then writes one to standard input.
+ * file and then writes one.
  */
 static const char script[] = "echo '\\0101-\\c'\n"
                              "echo\n"
@@ -33,7 +37,7 @@ static const char script[] = "echo '\\0101-\\c'\n"
                              "echo \"${BASH_VERSION%%.*}${KSH_VERSION+ksh}${ZSH_VERSION+zsh}|$PATH|$IFS|$0|$#\"\n"
                              "export -p\n"
                              "type echo let\n"
-                             "(ulimit -c 0; ulimit -f 0; echo >&0)";
+                             "(ulimit -f 0; echo)";
 
 static char *const words[] = {"sh", "-c", (char *)script, NULL};
 static char *const variables[] = {"IFS=x", "OPTIND=7", "PPID=1", "PWD=/proc", "no.name=1", "B=2", "A=1", "A=3", NULL};
@@ -49,7 +53,7 @@ static const char dash[] = "A-\n"
                            "export PWD='/'\n"
                            "echo is a shell builtin\n"
                            "let: not found\n"
-                           "File size limit exceeded\n";
+                           "File size limit exceeded%\n";
 
 /* The PATH that bash was built with differs from system to system, and does not matter. */
 static const char bash[] = "\\0101-\\c\n"
@@ -68,9 +72,9 @@ static const char bash[] = "\\0101-\\c\n"
 
 struct probe {
     char *between_stack; /* of the process between; the shell's child code has its own */
+    int is_between;      /* whether there is one */
     struct noshell_spawn spawn;
     char *answer;
-    size_t length;
     int asked; /* the answer is whole */
 };
 
@@ -81,46 +85,74 @@ static void set_up(struct probe *probe, int file, int end) {
     spawn->envp = variables;
     spawn->mask = 0;
     spawn->defaults = NOSHELL_ALL_SIGNALS;
-    spawn->streams[0] = file;
-    spawn->streams[1] = end;
-    spawn->streams[2] = end;
+    spawn->streams[0] = end;
+    spawn->streams[1] = file;
+    spawn->streams[2] = file;
     spawn->directory = "/";
     spawn->close_others = 1;
 }
 
-/* Reads until the end. 1, or 0 when the shell takes too long or says too much. */
-static int listen_to(struct probe *probe, int end) {
-    for (;;) {
-        struct pollfd wait = {.fd = end, .events = POLLIN};
-        struct timespec patience = {.tv_sec = PATIENCE_MS / 1000};
-        size_t room = ANSWER_MAX - probe->length;
-        long count = noshell_syscall(SYS_ppoll, (long)&wait, 1, (long)&patience, 0, sizeof(noshell_signals), 0);
-        if (count <= 0 || room == 0)
-            return 0;
-        count = noshell_call3(SYS_read, end, probe->answer + probe->length, room);
-        if (count <= 0)
-            return count == 0;
-        probe->length += (size_t)count;
+/* A file of a size that it keeps: a shell that says too much is told so. */
+static long make_file(void) {
+    long file = noshell_call2(SYS_memfd_create, "", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file >= 0 && (noshell_call2(SYS_ftruncate, file, ANSWER_MAX) < 0 ||
+                      noshell_call3(SYS_fcntl, file, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) < 0)) {
+        noshell_call1(SYS_close, file);
+        return -1;
     }
+    return file;
+}
+
+/*
+ * The signal that ends the subshell dumps core. A limit of nothing would not keep the kernel from that where cores go to a
+ * program, but a limit of one byte does. Only the process between may limit itself.
+ */
+static void forbid_core(const struct probe *probe) {
+    static const struct rlimit limit = {1, 1};
+    if (probe->is_between)
+        noshell_call4(SYS_prlimit64, 0, RLIMIT_CORE, &limit, NULL);
+}
+
+/* 1 when the other end was closed in time. */
+static int is_over(int end) {
+    struct pollfd wait = {.fd = end};
+    struct timespec patience = {.tv_sec = PATIENCE_MS / 1000};
+    return noshell_syscall(SYS_ppoll, (long)&wait, 1, (long)&patience, 0, sizeof(noshell_signals), 0) > 0;
+}
+
+/* Waits for the shell: 1 when its end came in time. */
+static int await(struct probe *probe, int end) {
+    int over = is_over(end);
+    if (!over)
+        noshell_call2(SYS_kill, probe->spawn.pid, SIGKILL);
+    while (noshell_call4(SYS_wait4, probe->spawn.pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
+        continue;
+    return over;
+}
+
+/* Runs the shell with its answers going to the file. 1 when it came to its end. */
+static int run_shell(struct probe *probe, int file) {
+    int ends[2];
+    int started, over;
+    if (noshell_call2(SYS_pipe2, ends, O_CLOEXEC) < 0)
+        return 0;
+    set_up(probe, file, ends[1]);
+    started = noshell_spawn(&probe->spawn) == 0;
+    noshell_call1(SYS_close, ends[1]);
+    over = started && await(probe, ends[0]);
+    noshell_call1(SYS_close, ends[0]);
+    return over;
 }
 
 /* The process between. Its descriptors are copies: what it opens, the program never sees. */
 static int ask(void *argument) {
     struct probe *probe = argument;
-    int ends[2];
-    long file = noshell_call2(SYS_memfd_create, "", MFD_CLOEXEC);
-    if (file < 0 || noshell_call2(SYS_pipe2, ends, O_CLOEXEC) < 0)
+    long file = make_file();
+    if (file < 0)
         return 0;
-    set_up(probe, (int)file, ends[1]);
-    if (noshell_spawn(&probe->spawn) != 0)
-        return 0;
-    noshell_call1(SYS_close, ends[1]);
-    probe->asked = listen_to(probe, ends[0]);
-    if (!probe->asked)
-        noshell_call2(SYS_kill, probe->spawn.pid, SIGKILL);
-    while (noshell_call4(SYS_wait4, probe->spawn.pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
-        continue;
-    noshell_call1(SYS_close, ends[0]);
+    forbid_core(probe);
+    probe->asked = run_shell(probe, (int)file) &&
+                   noshell_call4(SYS_pread64, file, probe->answer, ANSWER_MAX, 0) == ANSWER_MAX;
     noshell_call1(SYS_close, file);
     return 0;
 }
@@ -134,6 +166,7 @@ static int run_between(struct probe *probe) {
     };
     noshell_signals old;
     long pid;
+    probe->is_between = 1;
     noshell_mask(SIG_SETMASK, NOSHELL_ALL_SIGNALS, &old);
     pid = noshell_clone(&arguments, ask, probe);
     if (pid > 0)
@@ -149,10 +182,19 @@ static const char *skip_digits(const char *text) {
     return text;
 }
 
-/* Compares; a hash sign stands for digits, an at sign for whatever comes before the next bar. */
+static const char *skip_text(const char *text, const char *skipped) {
+    return strncmp(text, skipped, strlen(skipped)) == 0 ? text + strlen(skipped) : text;
+}
+
+/* Compares; a hash sign stands for digits, an at sign for whatever comes before the next bar, a percent sign for the remark
+ * that there is a core, or nothing. */
 static int matches(const char *answer, const char *pattern) {
     for (; *pattern; pattern++) {
         const char *from = answer;
+        if (*pattern == '%') {
+            answer = skip_text(answer, " (core dumped)");
+            continue;
+        }
         if (*pattern == '#')
             answer = skip_digits(answer);
         else if (*pattern == '@')
@@ -173,16 +215,18 @@ static enum noshell_shell judge(const char *answer) {
 
 int noshell_probe(enum noshell_shell *shell) {
     struct noshell_scratch scratch;
-    struct probe probe = {.length = 0};
+    struct probe probe = {.asked = 0};
     if (noshell_scratch_take(&scratch, 2 * NOSHELL_CHILD_STACK + ANSWER_MAX + 64) < 0)
         return 0;
     probe.between_stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
     probe.spawn.stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
     probe.answer = noshell_scratch_part(&scratch, ANSWER_MAX + 1);
     /* Without clone3 the shell is this process's own child for a moment. */
-    if (!run_between(&probe))
+    if (!run_between(&probe)) {
+        probe.is_between = 0;
         ask(&probe);
-    probe.answer[probe.length] = 0;
+    }
+    probe.answer[ANSWER_MAX] = 0;
     *shell = judge(probe.answer);
     noshell_scratch_give(&scratch);
     return probe.asked;
