@@ -13,6 +13,15 @@ fn way(sandbox: &Sandbox, way: &str, command: &mut Command) {
         .env("CCACHE_DIR", sandbox.path("cache"));
 }
 
+/// Runs what was built below `build` and removes it; the configuration it was built with.
+fn built(sandbox: &Sandbox) -> String {
+    let output = run(&mut Command::new(sandbox.path("build/program")));
+    assert_eq!(text(&output), "1.2.x\n");
+    let configuration = sandbox.read("build/config.h");
+    std::fs::remove_dir_all(sandbox.path("build")).unwrap();
+    configuration
+}
+
 #[test]
 fn autoconf_finds_the_same() {
     let sandbox = Sandbox::with_source();
@@ -124,12 +133,7 @@ target_include_directories(program PRIVATE ${CMAKE_CURRENT_BINARY_DIR})
         way(&sandbox, cc, &mut configure);
         run(configure.env("QRINTF_CC", "gcc"));
         run(sandbox.command("cmake", "--build build").env("QRINTF_CC", "gcc"));
-        assert_eq!(
-            text(&run(&mut Command::new(sandbox.path("build/program")))),
-            "1.2.x\n"
-        );
-        found.push(sandbox.read("build/config.h"));
-        std::fs::remove_dir_all(sandbox.path("build")).unwrap();
+        found.push(built(&sandbox));
     }
     assert!(found[0].contains("#define C99_SNPRINTF") && found[0].contains("#define DECLARES_ASPRINTF"));
     for other in &found[1..] {
@@ -164,12 +168,7 @@ executable('program', 'a.c')
         way(&sandbox, name, &mut setup);
         run(&mut setup);
         run(&mut sandbox.command("ninja", "-C build"));
-        assert_eq!(
-            text(&run(&mut Command::new(sandbox.path("build/program")))),
-            "1.2.x\n"
-        );
-        found.push(sandbox.read("build/config.h"));
-        std::fs::remove_dir_all(sandbox.path("build")).unwrap();
+        found.push(built(&sandbox));
     }
     assert!(found[0].contains("#define C99_SNPRINTF") && found[0].contains("#define DECLARES_ASPRINTF"));
     assert_eq!(found[0], found[1]);
