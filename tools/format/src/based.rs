@@ -1,12 +1,14 @@
 //! Integers in bases that are powers of two, where a negative number is its two's complement.
 
 use crate::cursor::Cursor;
-use crate::digits::Fill;
+use crate::fixed::in_little_room;
 use crate::hex;
 use crate::layout::Layout;
 use crate::scratch::Digits;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Binary, LowerHex, Octal, UpperHex};
+use crate::text::append;
+use crate::word::{Lead, Word};
 use core::fmt::Arguments;
 
 #[derive(Clone, Copy)]
@@ -18,12 +20,13 @@ enum Base {
 
 impl Base {
     #[inline(always)]
-    fn prefix(self) -> &'static [u8] {
-        match self {
-            Self::Hexadecimal { .. } => b"0x",
-            Self::Octal => b"0o",
-            Self::Binary => b"0b",
-        }
+    fn prefix(self, alternate: bool) -> Word {
+        let letter = match self {
+            Self::Hexadecimal { .. } => b'x',
+            Self::Octal => b'o',
+            Self::Binary => b'b',
+        };
+        Word::byte_if(b'0', alternate).then(Word::byte_if(letter, alternate))
     }
 
     #[inline(always)]
@@ -36,62 +39,94 @@ impl Base {
     }
 }
 
-#[inline(always)]
-fn plain<E>(out: &mut Cursor<'_, E>, number: u64, base: Base) {
-    match base {
-        Base::Hexadecimal { upper } => hexadecimal(out, number, upper),
-        _ => out.bytes(base.digits(number).as_bytes()),
-    }
+#[inline(never)]
+fn plain<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: u64, base: Base) -> Cursor<'r, 's> {
+    append(out, lead, base.digits(number).as_bytes())
 }
 
-/// Appends a number in hexadecimal.
-#[inline(always)]
-pub(crate) fn hexadecimal<E>(out: &mut Cursor<'_, E>, number: u64, upper: bool) {
+/// Appends a number in hexadecimal with zeros before it up to a width.
+#[inline(never)]
+pub(crate) fn hexadecimal<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    number: u64,
+    width: u16,
+    upper: bool,
+) -> Cursor<'r, 's> {
     let (high, low) = ((number >> 32) as u32, number as u32);
+    if width > 8 {
+        return wide(out, lead, number, width, upper);
+    }
+    let little = |out| hexadecimal_in_little_room(out, lead, number, width, upper);
     if high == 0 {
-        let count = hex::count(low);
-        out.word(hex::last(low, count, upper), count);
-    } else {
-        let count = hex::count(high);
-        out.word(hex::last(high, count, upper), count);
-        out.word(hex::eight(low, upper), 8);
+        let count = hex::count(low).max(usize::from(width));
+        return out.words_or([lead.word(), hex::last(low, count, upper)], little);
     }
+    let (high, low) = (hex::last(high, hex::count(high), upper), hex::last(low, 8, upper));
+    out.words_or([lead.word(), high, low], little)
 }
 
-/// Appends a number in hexadecimal with zeros before it, for a width of up to 8.
-#[inline(always)]
-pub(crate) fn zero_filled_hexadecimal<E>(out: &mut Cursor<'_, E>, number: u32, width: usize, upper: bool) {
-    let count = hex::count(number).max(width);
-    out.word(hex::last(number, count, upper), count);
+#[cold]
+#[inline(never)]
+fn hexadecimal_in_little_room<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    number: u64,
+    width: u16,
+    upper: bool,
+) -> Cursor<'r, 's> {
+    in_little_room(out, lead, |out| {
+        hexadecimal(out, Lead::EMPTY, number, width, upper)
+    })
 }
 
-#[inline(always)]
-fn laid_out<E>(out: &mut Cursor<'_, E>, number: u64, layout: &Layout, base: Base) {
-    if let (Base::Hexadecimal { upper }, Some(Fill::Zeros)) = (base, layout.fill_on_the_left())
-        && let (0..=8, Ok(number)) = (layout.width, u32::try_from(number))
-    {
-        return zero_filled_hexadecimal(out, number, usize::from(layout.width), upper);
-    }
-    let sign = layout.sign(false);
-    let prefix = if layout.alternate { base.prefix() } else { b"" };
-    let mut start = [0; 3];
-    start[..sign.len()].copy_from_slice(sign);
-    let length = sign.len() + prefix.len();
-    start[sign.len()..length].copy_from_slice(prefix);
-    layout.number(out, &start[..length], base.digits(number).as_bytes());
+/// As [`hexadecimal`], for a width above 8.
+#[inline(never)]
+fn wide<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, number: u64, width: u16, upper: bool) -> Cursor<'r, 's> {
+    out.word(lead.word());
+    let digits = Digits::hexadecimal(number, upper);
+    Layout::zeros(width).number(&mut out, Word::EMPTY, digits.as_bytes());
+    out
+}
+
+#[inline(never)]
+fn laid_out<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    number: u64,
+    layout: &Layout,
+    base: Base,
+) -> Cursor<'r, 's> {
+    out.word(lead.word());
+    let prefix = layout.sign(false).then(base.prefix(layout.alternate));
+    layout.number(&mut out, prefix, base.digits(number).as_bytes());
+    out
 }
 
 macro_rules! based {
     ($($kind:ty, $base:expr, $($type:ty as $unsigned:ty),*;)*) => {$($(
         impl Specialized<$kind> for $type {
             #[inline(always)]
-            fn plain<E>(&self, out: &mut Cursor<'_, E>, _: Arguments<'_>) {
-                plain(out, *self as $unsigned as u64, $base);
+            fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+                let number = *self as $unsigned as u64;
+                match $base {
+                    Base::Hexadecimal { upper } => out.hand(|out| hexadecimal(out, lead, number, 0, upper)),
+                    base => out.hand(|out| plain(out, lead, number, base)),
+                }
             }
 
             #[inline(always)]
-            fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, _: Arguments<'_>) {
-                laid_out(out, *self as $unsigned as u64, &layout, $base);
+            fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+                let number = *self as $unsigned as u64;
+                match $base {
+                    Base::Hexadecimal { upper } => out.hand(|out| hexadecimal(out, lead, number, width, upper)),
+                    base => out.hand(|out| laid_out(out, lead, number, &Layout::zeros(width), base)),
+                }
+            }
+
+            #[inline(always)]
+            fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, _: Arguments<'_>) {
+                out.hand(|out| laid_out(out, lead, *self as $unsigned as u64, layout, $base));
             }
         }
     )*)*};

@@ -1,9 +1,10 @@
 //! What `append!` and `c!` write to.
 
-use crate::cursor::{Bytes, Cursor, Encoding, Text, bytes_of};
+use crate::cursor::{Bytes, Cursor, Encoding, Lent, Output, Room, Text, bytes_of};
 use crate::fixed::{Fixed, Full};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 /// Something that [`append!`](crate::append) and [`c!`](crate::c) can append to: `Vec<u8>`, `String`, [`Fixed`], and a
 /// `&mut [u8]`, which then begins behind what was written.
@@ -15,13 +16,14 @@ pub trait Buffer: sealed::Sealed {
     /// Whether it holds text or any bytes.
     #[doc(hidden)]
     type Encoding: Encoding;
-
     #[doc(hidden)]
-    fn __append<A>(
-        &mut self,
-        arguments: A,
-        write: impl FnOnce(&mut Cursor<'_, Self::Encoding>, A),
-    ) -> Self::Outcome;
+    type Close<'s>: Close<Outcome = Self::Outcome>
+    where
+        Self: 's;
+
+    /// Lends the room. The arguments are handed through: they are evaluated after the buffer.
+    #[doc(hidden)]
+    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Self::Close<'_>, Self::Encoding>, A);
 }
 
 mod sealed {
@@ -32,62 +34,145 @@ mod sealed {
     impl<S> Sealed for crate::Fixed<S> {}
 }
 
+/// A buffer during a call. If it is dropped, because a value's `Display` panics, the call's bytes are not appended.
+pub struct Opened<'s, C, E> {
+    room: Room<'s>,
+    close: C,
+    encoding: PhantomData<E>,
+}
+
+impl<'s, C: Close, E> Opened<'s, C, E> {
+    /// **Invariant:** the room is of a buffer with this encoding.
+    #[inline(always)]
+    fn new(room: Room<'s>, close: C) -> Self {
+        Self {
+            room,
+            close,
+            encoding: PhantomData,
+        }
+    }
+
+    /// Begins to write about so many bytes of text.
+    #[inline(always)]
+    pub fn cursor(&mut self, about: usize) -> Cursor<'_, 's> {
+        self.room.cursor(about)
+    }
+
+    /// Begins to write about so many bytes of what the buffer holds.
+    #[inline(always)]
+    pub fn output(&mut self, about: usize) -> Output<'_, 's, E> {
+        Output::new(self.room.cursor(about))
+    }
+
+    /// Gives the buffer what has been written.
+    #[inline(always)]
+    pub fn close(self) -> C::Outcome {
+        self.close.close(self.room)
+    }
+}
+
+/// How a buffer takes over what has been written.
+pub trait Close {
+    /// As [`Buffer::Outcome`].
+    type Outcome;
+    /// Takes it over.
+    fn close(self, room: Room<'_>) -> Self::Outcome;
+}
+
+/// What a vector does.
+pub struct Grown;
+
+impl Close for Grown {
+    type Outcome = ();
+
+    #[inline(always)]
+    fn close(self, room: Room<'_>) {
+        room.close_vector();
+    }
+}
+
 impl Buffer for Vec<u8> {
     type Outcome = ();
     type Encoding = Bytes;
+    type Close<'s> = Grown;
 
     #[inline(always)]
-    fn __append<A>(&mut self, arguments: A, write: impl FnOnce(&mut Cursor<'_, Bytes>, A)) {
-        let mut cursor = Cursor::open(self);
-        write(&mut cursor, arguments);
-        cursor.close();
+    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Grown, Bytes>, A) {
+        (Opened::new(Room::of_vector(self), Grown), arguments)
     }
 }
 
 impl Buffer for String {
     type Outcome = ();
     type Encoding = Text;
+    type Close<'s> = Grown;
 
     #[inline(always)]
-    fn __append<A>(&mut self, arguments: A, write: impl FnOnce(&mut Cursor<'_, Text>, A)) {
-        let mut cursor = Cursor::open(bytes_of(self));
-        write(&mut cursor, arguments);
-        cursor.close();
+    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Grown, Text>, A) {
+        (Opened::new(Room::of_vector(bytes_of(self)), Grown), arguments)
+    }
+}
+
+/// What a [`Fixed`] does: its length, and how many bytes are free.
+pub struct Filled<'s> {
+    length: &'s mut usize,
+    free: usize,
+}
+
+impl Close for Filled<'_> {
+    type Outcome = Result<(), Full>;
+
+    #[inline]
+    fn close(self, room: Room<'_>) -> Result<(), Full> {
+        let free = self.free;
+        *self.length += room
+            .close_storage()
+            .map_err(|needed| Full { needed, room: free })?;
+        Ok(())
     }
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Buffer for Fixed<S> {
     type Outcome = Result<(), Full>;
     type Encoding = Bytes;
+    type Close<'s>
+        = Filled<'s>
+    where
+        S: 's;
 
-    #[inline(always)]
-    fn __append<A>(
-        &mut self,
-        arguments: A,
-        write: impl FnOnce(&mut Cursor<'_, Bytes>, A),
-    ) -> Result<(), Full> {
-        let before = self.begin();
-        let mut cursor = Cursor::open(self);
-        write(&mut cursor, arguments);
-        cursor.close();
-        self.settle(before)
+    #[inline]
+    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Filled<'_>, Bytes>, A) {
+        let (storage, length) = self.free();
+        let free = storage.len();
+        let close = Filled { length, free };
+        (Opened::new(Room::of_storage(storage), close), arguments)
     }
 }
 
-impl Buffer for &mut [u8] {
+impl<'x> Buffer for &'x mut [u8] {
     type Outcome = Result<(), Full>;
     type Encoding = Bytes;
+    type Close<'s>
+        = Shortened<'s, 'x>
+    where
+        Self: 's;
 
     #[inline]
-    fn __append<A>(
-        &mut self,
-        arguments: A,
-        write: impl FnOnce(&mut Cursor<'_, Bytes>, A),
-    ) -> Result<(), Full> {
-        let mut fixed = Fixed::new(&mut **self);
-        fixed.__append(arguments, write)?;
-        let written = fixed.len();
-        *self = &mut core::mem::take(self)[written..];
-        Ok(())
+    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Shortened<'_, 'x>, Bytes>, A) {
+        let (room, slice) = Room::of_slice(self);
+        (Opened::new(room, Shortened(slice)), arguments)
+    }
+}
+
+/// What a slice does.
+pub struct Shortened<'s, 'x>(Lent<'s, 'x>);
+
+impl Close for Shortened<'_, '_> {
+    type Outcome = Result<(), Full>;
+
+    #[inline]
+    fn close(self, room: Room<'_>) -> Result<(), Full> {
+        room.close_slice(self.0)
+            .map_err(|(needed, room)| Full { needed, room })
     }
 }

@@ -7,6 +7,8 @@
 //! The C runtime, `tools/qrintf/include/qrintf_runtime_integer.h`, has the same steps and constants, and
 //! `docs/guide/digits.md` proves them for both. `tests/exhaustive.rs` looks at all 2³² numbers.
 
+use crate::word::Word;
+
 /// Three digits, zeros in front, and in the highest byte how many of them the number has.
 static BELOW_1000: [u32; 1000] = table();
 
@@ -35,18 +37,16 @@ const fn table() -> [u32; 1000] {
     table
 }
 
-/// The digits of a number below 1000 and their count, which is at least `least` of 1 to 3; zeros come in front.
-///
-/// Only so many bytes of the word mean anything.
+/// The digits of a number below 1000, at least `least` of 1 to 3; zeros come in front.
 ///
 /// # Panics
 /// When the number is not below 1000.
 #[inline(always)]
-pub(crate) fn below_1000(number: usize, least: usize) -> (u64, usize) {
+pub(crate) fn below_1000(number: usize, least: usize) -> Word {
     let entry = BELOW_1000[number];
     // It is 3 at most; here the compiler learns it.
     let count = ((entry >> 24) as usize & 3).max(least);
-    (u64::from(entry >> (24 - 8 * count)), count)
+    Word::new(u64::from(entry >> (24 - 8 * count)), count)
 }
 
 /// Each digit of a number below 10⁸ as a byte from 0 to 9, the first in the lowest byte.
@@ -65,15 +65,24 @@ fn spread(number: u32) -> u64 {
 
 /// Eight digits of a number below 10⁸, zeros in front.
 #[inline(always)]
-pub(crate) fn eight(number: u32) -> u64 {
-    spread(number) | ZEROS
+pub(crate) fn eight(number: u32) -> Word {
+    Word::full(spread(number) | ZEROS)
 }
 
-/// A number below 10⁸ to the right of a width of up to 8, and the count of characters: at least the width.
+/// The last `count` of eight digits of a number below 10⁸, of which the others are zeros.
+#[inline(always)]
+pub(crate) fn last(number: u32, count: usize) -> Word {
+    match count {
+        0 => Word::EMPTY,
+        _ => Word::new((spread(number) | ZEROS) >> (64 - 8 * count), count),
+    }
+}
+
+/// A number below 10⁸ to the right of a width of up to 8.
 ///
 /// What is missing before the digits is filled with zeros or with spaces.
 #[inline(always)]
-pub(crate) fn right(number: u32, width: usize, fill: Fill) -> (u64, usize) {
+pub(crate) fn right(number: u32, width: usize, fill: Fill) -> Word {
     let digits = spread(number);
     let zeros = leading(digits);
     // '0' has the bits of ' ' and one more.
@@ -82,7 +91,7 @@ pub(crate) fn right(number: u32, width: usize, fill: Fill) -> (u64, usize) {
         Fill::Spaces => digits | SPACES | ((ZEROS ^ SPACES) << (zeros * 8)),
     };
     let count = width.max(8 - zeros as usize);
-    (characters >> (64 - count * 8), count)
+    Word::new(characters >> (64 - count * 8), count)
 }
 
 /// What stands before a number.
@@ -98,10 +107,10 @@ fn leading(digits: u64) -> u32 {
     (digits | (1 << 63)).trailing_zeros() / 8
 }
 
-/// The digits of a number below 10⁸ and their count.
+/// The digits of a number below 10⁸.
 #[inline(always)]
-pub(crate) fn up_to_eight(number: u32) -> (u64, usize) {
+pub(crate) fn up_to_eight(number: u32) -> Word {
     let digits = spread(number);
     let zeros = leading(digits);
-    ((digits | ZEROS) >> (zeros * 8), 8 - zeros as usize)
+    Word::new((digits | ZEROS) >> (zeros * 8), 8 - zeros as usize)
 }

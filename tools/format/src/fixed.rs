@@ -1,5 +1,7 @@
 //! A buffer that doesn't grow.
 
+use crate::cursor::{Cursor, Room};
+use crate::word::Lead;
 use core::fmt;
 
 /// Bytes in storage of a fixed size: `Fixed::new([0; 64])` owns it, `Fixed::new(&mut bytes[..])` borrows it.
@@ -21,8 +23,6 @@ use core::fmt;
 pub struct Fixed<S> {
     storage: S,
     length: usize,
-    /// Bytes of the current call that found no room. Once there are some, all that follow are counted too.
-    missing: usize,
 }
 
 /// What was to be appended doesn't fit.
@@ -50,11 +50,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Fixed<S> {
     /// An empty buffer.
     #[inline]
     pub const fn new(storage: S) -> Self {
-        Self {
-            storage,
-            length: 0,
-            missing: 0,
-        }
+        Self { storage, length: 0 }
     }
 
     /// What has been written.
@@ -93,53 +89,40 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Fixed<S> {
         self.storage
     }
 
-    /// Begins a call, of which nothing is missing yet, and tells how much is written.
+    /// The storage behind what is written, and how much is written.
     #[inline]
-    pub(crate) fn begin(&mut self) -> usize {
-        // A call that panicked may have left something.
-        self.missing = 0;
-        self.length
+    pub(crate) fn free(&mut self) -> (&mut [u8], &mut usize) {
+        (&mut self.storage.as_mut()[self.length..], &mut self.length)
     }
+}
 
-    /// Ends a call that began when so much was written.
-    #[inline]
-    pub(crate) fn settle(&mut self, before: usize) -> Result<(), Full> {
-        if self.missing == 0 {
-            return Ok(());
-        }
-        let needed = self.length - before + core::mem::take(&mut self.missing);
-        self.length = before;
-        Err(Full {
-            needed,
-            room: self.room(),
-        })
+/// Calls a function that writes to the beginning of some bytes, and tells how many it has written.
+///
+/// # Panics
+/// When they don't suffice.
+#[inline(always)]
+pub(crate) fn written(
+    bytes: &mut [u8],
+    write: impl for<'x, 's> FnOnce(Cursor<'x, 's>) -> Cursor<'x, 's>,
+) -> usize {
+    let mut room = Room::of_storage(bytes);
+    write(room.cursor(0)).done();
+    match room.close_storage() {
+        Ok(written) => written,
+        Err(needed) => panic!("{needed} bytes where fewer were thought to be enough"),
     }
+}
 
-    /// The storage behind what is written, or nothing of it once something was missing.
-    #[inline]
-    pub(crate) fn free(&mut self) -> &mut [u8] {
-        let from = if self.missing == 0 {
-            self.length
-        } else {
-            self.storage.as_ref().len()
-        };
-        &mut self.storage.as_mut()[from..]
-    }
-
-    /// Takes over bytes that were written to the beginning of [`free`](Self::free).
-    #[inline]
-    pub(crate) fn advance(&mut self, length: usize) {
-        self.length += length;
-    }
-
-    /// Appends bytes if they fit and nothing before them was missing.
-    pub(crate) fn append_or_count(&mut self, bytes: &[u8]) {
-        match self.storage.as_mut()[self.length..].get_mut(..bytes.len()) {
-            Some(room) if self.missing == 0 => {
-                room.copy_from_slice(bytes);
-                self.length += bytes.len();
-            }
-            _ => self.missing += bytes.len(),
-        }
-    }
+/// Appends what a function writes, of up to 64 bytes, where there may be no room for the words that it is made of.
+#[inline(always)]
+pub(crate) fn in_little_room<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    write: impl for<'x, 'y> FnOnce(Cursor<'x, 'y>) -> Cursor<'x, 'y>,
+) -> Cursor<'r, 's> {
+    let mut bytes = [0; 64];
+    let length = written(&mut bytes, write);
+    out.word(lead.word());
+    out.bytes(&bytes[..length]);
+    out
 }

@@ -9,13 +9,15 @@
 //! The C runtime, `tools/qrintf/include/qrintf_runtime_float.h`, does the same for numbers from 1 on and goes further below
 //! and above; `docs/guide/digits.md` has the proof. `tests/exhaustive.rs` compares both writers' formats with `core`.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, by_core};
 use crate::digits;
-use crate::integer::decimal_64;
+use crate::fixed;
+use crate::integer::unsigned_64;
 use crate::layout::Layout;
 use crate::shortest;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Debug, Display};
+use crate::word::{Lead, Word};
 use core::fmt::Arguments;
 
 /// The most decimals that are computed here.
@@ -120,100 +122,141 @@ fn scale_small(fraction: u64, shift: u32, power: u64, odd: bool) -> u64 {
 }
 
 impl Rounded {
-    /// Appends it without its sign.
+    /// Appends it with its sign.
     #[inline(always)]
-    pub(crate) fn write<E>(self, out: &mut Cursor<'_, E>, decimals: u16) {
-        decimal_64(out, self.integer);
-        match decimals {
-            0 => (),
-            1..=3 => {
-                let (digits, count) = digits::below_1000(self.fraction as usize, usize::from(decimals));
-                out.word(digits << 8 | u64::from(b'.'), 1 + count);
-            }
-            4..8 => {
-                let digits = digits::eight(self.fraction as u32) >> (64 - 8 * decimals);
-                out.word(digits << 8 | u64::from(b'.'), 1 + usize::from(decimals));
-            }
-            _ => {
-                out.word(u64::from(b'.'), 1);
-                zero_padded(out, self.fraction, usize::from(decimals));
-            }
-        }
+    pub(crate) fn write<'r, 's>(self, out: Cursor<'r, 's>, lead: Lead, decimals: u16) -> Cursor<'r, 's> {
+        self.behind(out, lead.word(), Word::minus_if(self.negative), decimals)
+    }
+
+    /// Appends it behind a sign.
+    #[inline(always)]
+    pub(crate) fn behind<'r, 's>(
+        self,
+        mut out: Cursor<'r, 's>,
+        lead: Word,
+        sign: Word,
+        decimals: u16,
+    ) -> Cursor<'r, 's> {
+        out.words([lead, sign]);
+        out.hand(|out| unsigned_64(out, Lead::EMPTY, self.integer));
+        out.word(Word::byte_if(b'.', decimals > 0));
+        zero_padded(&mut out, self.fraction, usize::from(decimals));
+        out
     }
 }
 
 /// Appends exactly `count` digits, up to 20, of a number that has no more.
-#[inline(always)]
-pub(crate) fn zero_padded<E>(out: &mut Cursor<'_, E>, number: u64, count: usize) {
-    const EIGHT: u64 = 100_000_000;
-    let (number, count) = if count > 8 {
-        zero_padded_high(out, number / EIGHT, count - 8);
-        (number % EIGHT, 8)
-    } else {
-        (number, count)
-    };
-    if count > 0 {
-        out.word(digits::eight(number as u32) >> (64 - 8 * count), count);
-    }
-}
-
-#[inline(always)]
-fn zero_padded_high<E>(out: &mut Cursor<'_, E>, number: u64, count: usize) {
-    const EIGHT: u64 = 100_000_000;
-    if count > 8 {
-        out.word(
-            digits::eight((number / EIGHT) as u32) >> (64 - 8 * (count - 8)),
-            count - 8,
-        );
-        out.word(digits::eight((number % EIGHT) as u32), 8);
-    } else {
-        out.word(digits::eight(number as u32) >> (64 - 8 * count), count);
-    }
-}
-
-#[inline(always)]
-fn precise<E>(out: &mut Cursor<'_, E>, value: f64, precision: u16, core: Arguments<'_>) {
-    match round(value, precision) {
-        Some(rounded) => {
-            out.word(u64::from(b'-'), usize::from(rounded.negative));
-            rounded.write(out, precision);
-        }
-        None => out.arguments(core),
-    }
-}
-
 #[inline]
-fn laid_out<E>(out: &mut Cursor<'_, E>, value: f64, layout: Layout, core: Arguments<'_>) {
+pub(crate) fn zero_padded(out: &mut Cursor<'_, '_>, number: u64, count: usize) {
+    const EIGHT: u64 = 100_000_000;
+    let (high, low) = (number / EIGHT, (number % EIGHT) as u32);
+    match count {
+        0..=8 => out.word(digits::last(low, count)),
+        9..=16 => out.words([digits::last(high as u32, count - 8), digits::eight(low)]),
+        _ => {
+            let (first, second) = ((high / EIGHT) as u32, (high % EIGHT) as u32);
+            out.words([
+                digits::last(first, count - 16),
+                digits::eight(second),
+                digits::eight(low),
+            ]);
+        }
+    }
+}
+
+/// `{:.3}`
+#[inline(never)]
+pub(crate) fn precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, precision: u16) -> Cursor<'r, 's> {
+    let bits = value.to_bits();
+    let shift = 1075_u64.wrapping_sub(bits >> 52 & 0x7ff);
+    // Numbers from 2⁻¹² to 2⁵³, with 1 to 7 decimals: nearly all there are.
+    if !(1..=64).contains(&shift) || !(1..=7).contains(&precision) {
+        return any_precise(out, lead, value, precision);
+    }
+    let (decimals, shift) = (usize::from(precision), shift as u32);
+    let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
+    let integer = mantissa.checked_shr(shift).unwrap_or(0);
+    let power = POWERS_OF_TEN[decimals];
+    let fraction = scale(mantissa << (64 - shift), power, false);
+    let (integer, fraction) = if fraction == power {
+        (integer + 1, 0)
+    } else {
+        (integer, fraction)
+    };
+    let digits = if integer < 1000 {
+        digits::below_1000(integer as usize, 1)
+    } else if integer < 100_000_000 {
+        digits::up_to_eight(integer as u32)
+    } else {
+        return any_precise(out, lead, value, precision);
+    };
+    let minus = Word::minus_if(value.is_sign_negative());
+    let decimals = Word::byte_if(b'.', true).then(digits::last(fraction as u32, decimals));
+    out.words_or([lead.word(), minus, digits, decimals], |out| {
+        any_precise(out, lead, value, precision)
+    })
+}
+
+#[inline(never)]
+fn any_precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, precision: u16) -> Cursor<'r, 's> {
+    match round(value, precision) {
+        Some(rounded) => rounded.write(out, lead, precision),
+        None => precise_by_core(out, lead, value, precision),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn precise_by_core<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, precision: u16) -> Cursor<'r, 's> {
+    let precision = usize::from(precision);
+    by_core(out, lead, format_args!("{value:.precision$}"))
+}
+
+#[inline(never)]
+fn laid_out<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    value: f64,
+    layout: &Layout,
+    core: Arguments<'_>,
+) -> Cursor<'r, 's> {
     let rounded = layout
         .precision
         .and_then(|precision| Some((precision, round(value, precision)?)));
     let Some((precision, rounded)) = rounded else {
-        return out.arguments(core);
+        return by_core(out, lead, core);
     };
     // 20 digits, the point, and the decimals.
-    let mut bytes = crate::Fixed::new([0; 21 + DECIMALS_MAX as usize]);
-    let mut cursor = Cursor::<E>::open(&mut bytes);
-    rounded.write(&mut cursor, precision);
-    cursor.close();
-    layout.number(out, layout.sign(rounded.negative), bytes.as_bytes());
+    let mut bytes = [0; 21 + DECIMALS_MAX as usize];
+    let length = fixed::written(&mut bytes, |out| {
+        rounded.behind(out, Word::EMPTY, Word::EMPTY, precision)
+    });
+    out.word(lead.word());
+    layout.number(&mut out, layout.sign(rounded.negative), &bytes[..length]);
+    out
 }
 
 macro_rules! floats {
-    ($($type:ty, $kind:ty, $plain:path;)*) => {$(
+    ($($type:ty, $kind:ty, $plain:path, $zeros:literal;)*) => {$(
         impl Specialized<$kind> for $type {
             #[inline(always)]
-            fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
-                out.apart(|out| $plain(out, *self, core));
+            fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+                out.hand(|out| $plain(out, lead, *self));
             }
 
             #[inline(always)]
-            fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
-                precise(out, f64::from(*self), precision, core);
+            fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
+                out.hand(|out| precise(out, lead, f64::from(*self), precision));
             }
 
             #[inline]
-            fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, core: Arguments<'_>) {
-                laid_out(out, f64::from(*self), layout, core);
+            fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+                out.arguments(lead, format_args!($zeros, self, usize::from(width)));
+            }
+
+            #[inline(always)]
+            fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>) {
+                out.hand(|out| laid_out(out, lead, f64::from(*self), layout, core));
             }
         }
     )*};
@@ -221,8 +264,8 @@ macro_rules! floats {
 
 // With a precision, `{:?}` is `{}`.
 floats! {
-    f64, Display, shortest::display;
-    f32, Display, shortest::display;
-    f64, Debug, shortest::debug;
-    f32, Debug, shortest::debug;
+    f64, Display, shortest::display_64, "{:01$}";
+    f32, Display, shortest::display_32, "{:01$}";
+    f64, Debug, shortest::debug_64, "{:01$?}";
+    f32, Debug, shortest::debug_32, "{:01$?}";
 }

@@ -1,5 +1,7 @@
 //! Hexadecimal digits, as words: the nibbles of a number are spread to bytes and made letters all at once.
 
+use crate::word::Word;
+
 /// Eight digits of a number, zeros in front.
 #[inline(always)]
 pub(crate) fn eight(number: u32, upper: bool) -> u64 {
@@ -22,6 +24,6 @@ pub(crate) fn count(number: u32) -> usize {
 
 /// The last `count` digits, from 1 to 8, of a number.
 #[inline(always)]
-pub(crate) fn last(number: u32, count: usize, upper: bool) -> u64 {
-    eight(number, upper) >> (64 - 8 * count)
+pub(crate) fn last(number: u32, count: usize, upper: bool) -> Word {
+    Word::new(eight(number, upper) >> (64 - 8 * count), count)
 }

@@ -3,121 +3,236 @@
 use crate::cursor::Cursor;
 use crate::digits;
 use crate::digits::Fill;
+use crate::fixed::in_little_room;
 use crate::layout::{self, Layout};
 use crate::scratch::Digits;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Debug, Display};
+use crate::word::{Lead, Word};
 use core::fmt::Arguments;
 
 /// Numbers from here on have more than eight digits.
 const EIGHT: u64 = 100_000_000;
 
-/// Appends a number in decimal.
-#[inline(always)]
-pub(crate) fn decimal_32<E>(out: &mut Cursor<'_, E>, number: u32) {
-    if number < 1000 {
-        let (word, count) = digits::below_1000(number as usize, 1);
-        out.word(word, count);
-    } else if number < 100_000_000 {
-        let (word, count) = digits::up_to_eight(number);
-        out.word(word, count);
-    } else {
-        out.apart(|out| large(out, u64::from(number)));
-    }
-}
-
-/// Appends a number in decimal.
-#[inline(always)]
-pub(crate) fn decimal_64<E>(out: &mut Cursor<'_, E>, number: u64) {
-    match u32::try_from(number) {
-        Ok(number) => decimal_32(out, number),
-        Err(_) => out.apart(|out| large(out, number)),
-    }
-}
-
-/// Appends a number of more than eight digits. A call is shorter than what it does.
+/// Appends a number.
 #[inline(never)]
-fn large<E>(out: &mut Cursor<'_, E>, number: u64) {
-    let (high, low) = (number / EIGHT, (number % EIGHT) as u32);
-    if high < 1000 {
-        let (word, count) = digits::below_1000(high as usize, 1);
-        out.word(word, count);
-    } else if high < EIGHT {
-        let (word, count) = digits::up_to_eight(high as u32);
-        out.word(word, count);
+pub(crate) fn unsigned_32<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: u32) -> Cursor<'r, 's> {
+    let digits = if number < 1000 {
+        digits::below_1000(number as usize, 1)
+    } else if number < 100_000_000 {
+        digits::up_to_eight(number)
     } else {
-        let (word, count) = digits::up_to_eight((high / EIGHT) as u32);
-        out.word(word, count);
-        out.word(digits::eight((high % EIGHT) as u32), 8);
-    }
-    out.word(digits::eight(low), 8);
+        return large(out, lead, u64::from(number));
+    };
+    out.words_or([lead.word(), digits], |out| {
+        unsigned_in_little_room(out, lead, number.into())
+    })
 }
 
-/// Appends a number below 10⁸ to the right of a width.
-#[inline(always)]
-fn right<E>(out: &mut Cursor<'_, E>, number: u32, width: u16, fill: Fill) {
-    let width = usize::from(width);
-    if width > 8 {
-        layout::fill(out, if fill == Fill::Zeros { '0' } else { ' ' }, width - 8);
-    }
-    let (word, count) = digits::right(number, width.min(8), fill);
-    out.word(word, count);
+/// Appends a number.
+#[inline(never)]
+pub(crate) fn unsigned_64<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: u64) -> Cursor<'r, 's> {
+    let digits = if number < 1000 {
+        digits::below_1000(number as usize, 1)
+    } else if number < EIGHT {
+        digits::up_to_eight(number as u32)
+    } else {
+        return large(out, lead, number);
+    };
+    out.words_or([lead.word(), digits], |out| {
+        unsigned_in_little_room(out, lead, number)
+    })
 }
 
-/// The absolute value, also of the smallest number.
-macro_rules! magnitude {
-    ($value:expr, $type:ty) => {
-        if <$type>::MIN == 0 {
-            *$value as u64
+/// Appends a number of more than eight digits.
+#[inline(never)]
+fn large<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: u64) -> Cursor<'r, 's> {
+    let (high, low) = (number / EIGHT, digits::eight((number % EIGHT) as u32));
+    let little = |out| unsigned_in_little_room(out, lead, number);
+    if high < EIGHT {
+        let high = if high < 1000 {
+            digits::below_1000(high as usize, 1)
         } else {
-            (*$value as i64).unsigned_abs()
+            digits::up_to_eight(high as u32)
+        };
+        return out.words_or([lead.word(), high, low], little);
+    }
+    let first = digits::up_to_eight((high / EIGHT) as u32);
+    let second = digits::eight((high % EIGHT) as u32);
+    out.words_or([lead.word(), first, second, low], little)
+}
+
+#[cold]
+#[inline(never)]
+fn unsigned_in_little_room<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: u64) -> Cursor<'r, 's> {
+    in_little_room(out, lead, |out| unsigned_64(out, Lead::EMPTY, number))
+}
+
+/// Appends a number.
+#[inline(never)]
+pub(crate) fn signed_32<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i32) -> Cursor<'r, 's> {
+    let magnitude = number.unsigned_abs();
+    let digits = if magnitude < 1000 {
+        digits::below_1000(magnitude as usize, 1)
+    } else if magnitude < 100_000_000 {
+        digits::up_to_eight(magnitude)
+    } else {
+        return signed_large(out, lead, number.into());
+    };
+    out.words_or([lead.word(), Word::minus_if(number < 0), digits], |out| {
+        signed_in_little_room(out, lead, number.into())
+    })
+}
+
+/// Appends a number.
+#[inline(never)]
+pub(crate) fn signed_64<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i64) -> Cursor<'r, 's> {
+    match i32::try_from(number) {
+        Ok(number) => signed_32(out, lead, number),
+        Err(_) => signed_large(out, lead, number),
+    }
+}
+
+#[inline(never)]
+fn signed_large<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i64) -> Cursor<'r, 's> {
+    let out = out.words_or([lead.word(), Word::minus_if(number < 0)], |mut out| {
+        out.words([lead.word(), Word::minus_if(number < 0)]);
+        out
+    });
+    large(out, Lead::EMPTY, number.unsigned_abs())
+}
+
+#[cold]
+#[inline(never)]
+fn signed_in_little_room<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i64) -> Cursor<'r, 's> {
+    in_little_room(out, lead, |out| signed_64(out, Lead::EMPTY, number))
+}
+
+/// Appends a number with zeros in front up to a width.
+#[inline(never)]
+pub(crate) fn unsigned_with_zeros<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    number: u64,
+    width: u16,
+) -> Cursor<'r, 's> {
+    let digits = if number < 1000 && width <= 3 {
+        digits::below_1000(number as usize, width.into())
+    } else if number < EIGHT && width <= 8 {
+        digits::right(number as u32, width.into(), Fill::Zeros)
+    } else {
+        out.word(lead.word());
+        let digits = Digits::decimal(number);
+        Layout::zeros(width).number(&mut out, Word::EMPTY, digits.as_bytes());
+        return out;
+    };
+    out.words_or([lead.word(), digits], |out| {
+        unsigned_with_zeros_in_little_room(out, lead, number, width)
+    })
+}
+
+#[cold]
+#[inline(never)]
+fn unsigned_with_zeros_in_little_room<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    number: u64,
+    width: u16,
+) -> Cursor<'r, 's> {
+    // It is at most 8, where this is called.
+    in_little_room(out, lead, |out| {
+        unsigned_with_zeros(out, Lead::EMPTY, number, width)
+    })
+}
+
+/// Appends a number with zeros after its sign up to a width.
+#[inline(never)]
+fn signed_with_zeros<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, number: i64, width: u16) -> Cursor<'r, 's> {
+    if number >= 0 {
+        return unsigned_with_zeros(out, lead, number.unsigned_abs(), width);
+    }
+    out.words([lead.word(), Word::minus_if(true)]);
+    let width = width.saturating_sub(1);
+    unsigned_with_zeros(out, Lead::EMPTY, number.unsigned_abs(), width)
+}
+
+/// Appends a number with everything that its format asks for.
+#[inline(never)]
+fn unsigned_laid_out<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    number: u64,
+    layout: &Layout,
+) -> Cursor<'r, 's> {
+    laid_out(out, lead, false, number, layout)
+}
+
+/// Appends a number with everything that its format asks for.
+#[inline(never)]
+fn signed_laid_out<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i64, layout: &Layout) -> Cursor<'r, 's> {
+    laid_out(out, lead, number < 0, number.unsigned_abs(), layout)
+}
+
+#[inline(always)]
+fn laid_out<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    negative: bool,
+    number: u64,
+    layout: &Layout,
+) -> Cursor<'r, 's> {
+    out.word(lead.word());
+    match layout.fill_on_the_left() {
+        Some(fill) if !negative && number < EIGHT => {
+            let width = usize::from(layout.width);
+            if width > 8 {
+                layout::fill(&mut out, if fill == Fill::Zeros { '0' } else { ' ' }, width - 8);
+            }
+            out.word(digits::right(number as u32, width.min(8), fill));
+        }
+        _ => {
+            let digits = Digits::decimal(number);
+            layout.number(&mut out, layout.sign(negative), digits.as_bytes());
+        }
+    }
+    out
+}
+
+/// Decimal numbers, by the functions for their size.
+macro_rules! decimal {
+    ($($type:ty as $narrow:ty, $plain:ident, $wide:ty, $zeros:ident, $laid_out:ident;)*) => {$(
+        decimal!(@ Display, $type as $narrow, $plain, $wide, $zeros, $laid_out);
+        decimal!(@ Debug, $type as $narrow, $plain, $wide, $zeros, $laid_out);
+    )*};
+    (@ $kind:ty, $type:ty as $narrow:ty, $plain:ident, $wide:ty, $zeros:ident, $laid_out:ident) => {
+        impl Specialized<$kind> for $type {
+            #[inline(always)]
+            fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+                out.hand(|out| $plain(out, lead, *self as $narrow));
+            }
+
+            #[inline(always)]
+            fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+                out.hand(|out| $zeros(out, lead, *self as $wide, width));
+            }
+
+            #[inline(always)]
+            fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, _: Arguments<'_>) {
+                out.hand(|out| $laid_out(out, lead, *self as $wide, layout));
+            }
         }
     };
 }
 
-/// Decimal numbers, which have a sign.
-macro_rules! decimal {
-    ($($kind:ty: $($type:ty)*;)*) => {$($(
-        impl Specialized<$kind> for $type {
-            #[inline(always)]
-            fn plain<E>(&self, out: &mut Cursor<'_, E>, _: Arguments<'_>) {
-                #[allow(unused_comparisons)]
-                let negative = *self < 0;
-                if <$type>::MIN != 0 {
-                    // A sign or nothing: no branch that random signs would mispredict.
-                    out.word(u64::from(b'-'), usize::from(negative));
-                }
-                #[allow(clippy::unnecessary_cast)]
-                match size_of::<$type>() {
-                    1 => {
-                        let (word, count) = digits::below_1000(usize::from(magnitude!(self, $type) as u8), 1);
-                        out.word(word, count);
-                    }
-                    2 | 4 => decimal_32(out, magnitude!(self, $type) as u32),
-                    _ => decimal_64(out, magnitude!(self, $type) as u64),
-                }
-            }
-
-            #[inline(always)]
-            fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, _: Arguments<'_>) {
-                #[allow(unused_comparisons)]
-                let negative = *self < 0;
-                #[allow(clippy::unnecessary_cast)]
-                let number = magnitude!(self, $type) as u64;
-                match layout.fill_on_the_left() {
-                    Some(Fill::Zeros) if layout.width <= 3 && !negative && number < 1000 => {
-                        let (word, count) = digits::below_1000(number as usize, usize::from(layout.width));
-                        out.word(word, count);
-                    }
-                    Some(fill) if !negative && number < EIGHT => right(out, number as u32, layout.width, fill),
-                    _ => layout.number(out, layout.sign(negative), Digits::decimal(number).as_bytes()),
-                }
-            }
-        }
-    )*)*};
-}
-
 decimal! {
-    Display: u8 u16 u32 u64 usize i8 i16 i32 i64 isize;
-    Debug: u8 u16 u32 u64 usize i8 i16 i32 i64 isize;
+    u8 as u32, unsigned_32, u64, unsigned_with_zeros, unsigned_laid_out;
+    u16 as u32, unsigned_32, u64, unsigned_with_zeros, unsigned_laid_out;
+    u32 as u32, unsigned_32, u64, unsigned_with_zeros, unsigned_laid_out;
+    u64 as u64, unsigned_64, u64, unsigned_with_zeros, unsigned_laid_out;
+    usize as u64, unsigned_64, u64, unsigned_with_zeros, unsigned_laid_out;
+    i8 as i32, signed_32, i64, signed_with_zeros, signed_laid_out;
+    i16 as i32, signed_32, i64, signed_with_zeros, signed_laid_out;
+    i32 as i32, signed_32, i64, signed_with_zeros, signed_laid_out;
+    i64 as i64, signed_64, i64, signed_with_zeros, signed_laid_out;
+    isize as i64, signed_64, i64, signed_with_zeros, signed_laid_out;
 }

@@ -2,6 +2,8 @@
 
 use crate::cursor::Cursor;
 use crate::digits::Fill;
+use crate::text::append;
+use crate::word::{Lead, Word};
 
 /// Everything that stands between `:` and the letter of the trait.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +50,20 @@ pub fn count(count: &usize) -> u16 {
 }
 
 impl Layout {
+    /// `{:08}`
+    #[inline]
+    pub(crate) const fn zeros(width: u16) -> Self {
+        Self {
+            fill: ' ',
+            align: Align::Unknown,
+            plus: false,
+            alternate: false,
+            zero: true,
+            width,
+            precision: None,
+        }
+    }
+
     /// What a number without sign is filled with on the left, if that is all there is to its layout.
     #[inline(always)]
     pub(crate) fn fill_on_the_left(&self) -> Option<Fill> {
@@ -61,33 +77,29 @@ impl Layout {
 
     /// The sign of a number.
     #[inline(always)]
-    pub(crate) fn sign(&self, negative: bool) -> &'static [u8] {
-        match (negative, self.plus) {
-            (true, _) => b"-",
-            (false, true) => b"+",
-            _ => b"",
-        }
+    pub(crate) fn sign(&self, negative: bool) -> Word {
+        Word::byte_if(if negative { b'-' } else { b'+' }, negative || self.plus)
     }
 
     /// Appends a number, whose sign and prefix come before the zeros that may fill it.
     #[inline]
-    pub(crate) fn number<E>(&self, out: &mut Cursor<'_, E>, prefix: &[u8], digits: &[u8]) {
-        let missing = usize::from(self.width).saturating_sub(prefix.len() + digits.len());
+    pub(crate) fn number(&self, out: &mut Cursor<'_, '_>, prefix: Word, digits: &[u8]) {
+        let missing = usize::from(self.width).saturating_sub(prefix.length() + digits.len());
         let (left, right) = if self.zero {
             (0, 0)
         } else {
             self.sides(missing, Align::Right)
         };
         fill(out, self.fill, left);
-        out.bytes(prefix);
+        out.word(prefix);
         fill(out, '0', if self.zero { missing } else { 0 });
-        out.bytes(digits);
+        out.hand(|out| append(out, Lead::EMPTY, digits));
         fill(out, self.fill, right);
     }
 
     /// Appends text, of which the precision may cut off the end.
     #[inline]
-    pub(crate) fn text<E>(&self, out: &mut Cursor<'_, E>, text: &str) {
+    pub(crate) fn text(&self, out: &mut Cursor<'_, '_>, text: &str) {
         let text = self.precision.map_or(text, |precision| cut(text, precision));
         let missing = match self.width {
             0 => 0,
@@ -95,7 +107,7 @@ impl Layout {
         };
         let (left, right) = self.sides(missing, Align::Left);
         fill(out, self.fill, left);
-        out.text(text);
+        out.str(text);
         fill(out, self.fill, right);
     }
 
@@ -124,17 +136,17 @@ pub(crate) fn cut(text: &str, characters: u16) -> &str {
 
 /// Appends a character so many times.
 #[inline]
-pub(crate) fn fill<E>(out: &mut Cursor<'_, E>, character: char, mut count: usize) {
+pub(crate) fn fill(out: &mut Cursor<'_, '_>, character: char, mut count: usize) {
     if !character.is_ascii() {
         let mut bytes = [0; 4];
         let character = character.encode_utf8(&mut bytes);
-        (0..count).for_each(|_| out.text(character));
+        (0..count).for_each(|_| out.str(character));
         return;
     }
     let word = u64::from_ne_bytes([character as u8; 8]);
     while count > 8 {
-        out.word(word, 8);
+        out.word(Word::full(word));
         count -= 8;
     }
-    out.word(word, count);
+    out.word(Word::new(word, count));
 }

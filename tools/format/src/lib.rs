@@ -77,6 +77,7 @@ mod scratch;
 mod shortest;
 mod specialize;
 mod text;
+mod word;
 
 pub use buffer::Buffer;
 pub use fixed::{Fixed, Full};
@@ -87,10 +88,11 @@ pub mod __private {
     pub use crate::buffer::Buffer;
     pub use crate::layout::{Align, Layout, count};
     pub use crate::printf;
-    pub use crate::specialize::kinds::{
-        Binary, Debug, Display, LowerExp, LowerHex, Octal, UpperExp, UpperHex,
+    pub use crate::specialize::probes::{
+        binary, debug, display, lower_exp, lower_hex, octal, upper_exp, upper_hex,
     };
-    pub use crate::specialize::{ByCore, BySpecialization, Probe};
+    pub use crate::specialize::{ByCore, BySpecialization};
+    pub use crate::word::Lead;
     pub use core::option::Option::{None, Some};
     pub use core::{compile_error, format_args};
     pub use format_macros::{append, c};
@@ -156,10 +158,9 @@ macro_rules! __call {
     ([$macro:ident] [$buffer:expr] [$format:expr] [$([$($name:ident)?] [$value:expr])*]) => {{
         #[allow(unused_imports)]
         use $crate::__private::{Buffer as _, ByCore as _, BySpecialization as _};
-        $buffer.__append(
-            ($(&$value,)*),
-            $crate::__private::$macro! { [$crate] [$format] $([$($name)?] [$value])* },
-        )
+        match $buffer.__open(($(&$value,)*)) {
+            opened => $crate::__private::$macro! { [$crate] [opened] [$format] $([$($name)?] [$value])* },
+        }
     }};
     ($macro:tt $buffer:tt $format:tt [$($done:tt)*] $name:ident = $value:expr $(, $($rest:tt)*)?) => {
         $crate::__call! { $macro $buffer $format [$($done)* [$name] [$value]] $($($rest)*)? }

@@ -8,10 +8,10 @@
 //!
 //! The C runtime, `tools/qrintf/include/qrintf_runtime_scale.h`, goes on where this leaves off.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, by_core};
 use crate::float::{POWERS_OF_TEN, zero_padded};
-use crate::integer::decimal_32;
-use core::fmt::Arguments;
+use crate::integer::signed_32;
+use crate::word::{Lead, Word};
 
 /// The most significant digits that are computed here.
 pub(crate) const DIGITS_MAX: usize = 17;
@@ -100,31 +100,38 @@ fn divide(mantissa: u64, exponent: i32, places: usize) -> Option<u64> {
     Some(quotient + u64::from(remainder > half || (remainder == half && (!exact || quotient & 1 != 0))))
 }
 
-/// `{:.3e}`
+/// `{:.3e}`, or `{:.3E}` for an upper letter.
 #[inline(never)]
-pub(crate) fn write<E>(
-    out: &mut Cursor<'_, E>,
+pub(crate) fn write<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
     value: f64,
     precision: u16,
-    letter: &str,
-    core: Arguments<'_>,
-) {
-    let precision = usize::from(precision);
+    upper: bool,
+) -> Cursor<'r, 's> {
+    let count = usize::from(precision);
     // Infinities and NaN are greater than what has digits here.
-    let Some((digits, exponent)) = round(value.abs(), precision + 1) else {
-        return out.arguments(core);
+    let Some((digits, exponent)) = round(value.abs(), count + 1) else {
+        return match upper {
+            false => by_core(out, lead, format_args!("{value:.count$e}")),
+            true => by_core(out, lead, format_args!("{value:.count$E}")),
+        };
     };
-    out.word(u64::from(b'-'), usize::from(value.is_sign_negative()));
-    let (first, more) = (
-        digits / POWERS_OF_TEN[precision],
-        digits % POWERS_OF_TEN[precision],
-    );
-    out.word(u64::from(b'0') + first, 1);
-    out.word(u64::from(b'.'), usize::from(precision > 0));
-    zero_padded(out, more, precision);
-    out.text(letter);
-    out.word(u64::from(b'-'), usize::from(exponent < 0));
-    decimal_32(out, exponent.unsigned_abs());
+    let (first, more) = (digits / POWERS_OF_TEN[count], digits % POWERS_OF_TEN[count]);
+    out.words([
+        lead.word(),
+        Word::minus_if(value.is_sign_negative()),
+        Word::new(u64::from(b'0') + first, 1),
+        Word::byte_if(b'.', count > 0),
+    ]);
+    zero_padded(&mut out, more, count);
+    signed_32(out, letter(upper), exponent)
+}
+
+/// What stands before the exponent.
+#[inline(always)]
+pub(crate) fn letter(upper: bool) -> Lead {
+    Lead::new(if upper { b'E' } else { b'e' }.into(), 1)
 }
 
 #[cfg(test)]

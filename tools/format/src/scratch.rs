@@ -13,14 +13,14 @@ impl Digits {
     #[inline]
     pub(crate) fn decimal(mut number: u64) -> Self {
         const EIGHT: u64 = 100_000_000;
+        let word = |number: u64| u64::from_le_bytes(digits::eight(number as u32).stored());
         let mut digits = Self::none();
         while number >= EIGHT {
-            digits.prepend(digits::eight((number % EIGHT) as u32), 8);
+            digits.prepend(word(number % EIGHT), 8);
             number /= EIGHT;
         }
-        let number = number as u32;
-        let (_, count) = digits::up_to_eight(number);
-        digits.prepend(digits::eight(number), count);
+        let count = digits::up_to_eight(number as u32).length();
+        digits.prepend(word(number), count);
         digits
     }
 

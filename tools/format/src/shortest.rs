@@ -6,13 +6,16 @@
 //! Where two decimals of the least length are equally near, `zmij` takes the even one and `core` the upper one: see
 //! [`rounds_up`].
 
-use crate::cursor::Cursor;
-use crate::integer::decimal_32;
-use crate::layout::fill;
+use crate::cursor::{Cursor, by_core};
+use crate::fixed;
+use crate::integer::signed_32;
+use crate::layout::{Layout, fill};
 use crate::scientific;
 use crate::specialize::Specialized;
-use crate::specialize::kinds::{LowerExp, UpperExp};
-use core::fmt::Arguments;
+use crate::specialize::kinds;
+use crate::word::{Lead, Word};
+use core::fmt::Debug;
+use core::fmt::{Arguments, Display, LowerExp, UpperExp};
 
 /// A finite number as `zmij` writes it, without its sign.
 struct Written<'a> {
@@ -50,39 +53,40 @@ impl<'a> Written<'a> {
 
     /// Appends it without an exponent.
     #[inline]
-    fn decimal<E>(&self, out: &mut Cursor<'_, E>) {
+    fn decimal(&self, out: &mut Cursor<'_, '_>) {
         let Some(exponent) = self.exponent else {
-            return out.text(self.mantissa.strip_suffix(".0").unwrap_or(self.mantissa));
+            return out.str(self.mantissa.strip_suffix(".0").unwrap_or(self.mantissa));
         };
         // One digit stands before the point.
         let (first, more) = self.parts();
         let places = exponent.unsigned_abs() as usize;
         if exponent < 0 {
-            out.text("0.");
+            out.str("0.");
             fill(out, '0', places - 1);
-            out.text(first);
-            return out.text(more);
+            out.str(first);
+            return out.str(more);
         }
-        out.text(first);
+        out.str(first);
         if places >= more.len() {
-            out.text(more);
+            out.str(more);
             return fill(out, '0', places - more.len());
         }
-        out.text(&more[..places]);
-        out.text(".");
-        out.text(&more[places..]);
+        out.str(&more[..places]);
+        out.str(".");
+        out.str(&more[places..]);
     }
 
     /// Appends it with an exponent.
     #[inline]
-    fn exponential<E>(&self, out: &mut Cursor<'_, E>, letter: &str) {
+    fn exponential(&self, out: &mut Cursor<'_, '_>, upper: bool) {
         let (integer, fraction) = self.parts();
-        let mut digits = crate::Fixed::new([0; 32]);
-        let mut cursor = Cursor::<E>::open(&mut digits);
-        cursor.text(integer);
-        cursor.text(fraction);
-        cursor.close();
-        let digits = digits.as_bytes();
+        let mut digits = [0; 32];
+        let length = fixed::written(&mut digits, |mut out| {
+            out.str(integer);
+            out.str(fraction);
+            out
+        });
+        let digits = &digits[..length];
         let zeros = digits
             .iter()
             .take_while(|digit| **digit == b'0')
@@ -96,19 +100,17 @@ impl<'a> Written<'a> {
             b'0' => 0,
             _ => self.exponent.unwrap_or(0) + integer.len() as i32 - 1 - zeros as i32,
         };
-        out.bytes(&digits[zeros..=zeros]);
-        if end > zeros + 1 {
-            out.text(".");
-            out.bytes(&digits[zeros + 1..end]);
-        }
-        out.text(letter);
-        out.text(if exponent < 0 { "-" } else { "" });
-        decimal_32(out, exponent.unsigned_abs());
+        out.words([
+            Word::of(&digits[zeros..=zeros]),
+            Word::byte_if(b'.', end > zeros + 1),
+        ]);
+        out.bytes(&digits[zeros + 1..end.max(zeros + 1)]);
+        out.hand(|out| signed_32(out, scientific::letter(upper), exponent));
     }
 }
 
 /// Both widths of floating-point numbers.
-pub(crate) trait Float: zmij::Float + Into<f64> + Copy {
+trait Float: zmij::Float + Into<f64> + Copy + Display + Debug + LowerExp + UpperExp {
     fn is_finite(self) -> bool;
     /// Whether `{:?}` has an exponent.
     fn is_far_from_one(self) -> bool;
@@ -127,60 +129,86 @@ macro_rules! float {
                 self != 0.0 && !(1e-4..1e16).contains(&self.abs())
             }
         }
-
-        impl Specialized<LowerExp> for $type {
-            #[inline(always)]
-            fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
-                out.apart(|out| exponential(out, *self, "e", core));
-            }
-
-            #[inline(always)]
-            fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
-                out.apart(|out| scientific::write(out, (*self).into(), precision, "e", core));
-            }
-
-            #[inline(always)]
-            fn laid_out<E>(&self, out: &mut Cursor<'_, E>, _: crate::layout::Layout, core: Arguments<'_>) {
-                out.arguments(core);
-            }
-        }
-
-        impl Specialized<UpperExp> for $type {
-            #[inline(always)]
-            fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
-                out.apart(|out| exponential(out, *self, "E", core));
-            }
-
-            #[inline(always)]
-            fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
-                out.apart(|out| scientific::write(out, (*self).into(), precision, "E", core));
-            }
-
-            #[inline(always)]
-            fn laid_out<E>(&self, out: &mut Cursor<'_, E>, _: crate::layout::Layout, core: Arguments<'_>) {
-                out.arguments(core);
-            }
-        }
     )*};
 }
 
 float!(f64 f32);
 
-/// Lends the text of a finite number, without its sign, which is appended.
+/// The formats without a precision for one width of numbers, and with an exponent for each letter.
+macro_rules! formats {
+    ($($type:ty: $display:ident $debug:ident $exponential:ident;)*) => {$(
+        /// `{}`
+        #[inline(never)]
+        pub(crate) fn $display<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: $type) -> Cursor<'r, 's> {
+            display(out, lead, value)
+        }
+
+        /// `{:?}`
+        #[inline(never)]
+        pub(crate) fn $debug<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: $type) -> Cursor<'r, 's> {
+            debug(out, lead, value)
+        }
+
+        /// `{:e}`, or `{:E}` for an upper letter.
+        #[inline(never)]
+        fn $exponential<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: $type, upper: bool) -> Cursor<'r, 's> {
+            exponential(out, lead, value, upper)
+        }
+
+        formats!(@ $type, $exponential, LowerExp, false);
+        formats!(@ $type, $exponential, UpperExp, true);
+    )*};
+    (@ $type:ty, $exponential:ident, $kind:ident, $upper:literal) => {
+        impl Specialized<kinds::$kind> for $type {
+            #[inline(always)]
+            fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+                out.hand(|out| $exponential(out, lead, *self, $upper));
+            }
+
+            #[inline(always)]
+            fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
+                out.hand(|out| scientific::write(out, lead, (*self).into(), precision, $upper));
+            }
+
+            #[inline]
+            fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+                let width = usize::from(width);
+                match $upper {
+                    false => out.arguments(lead, format_args!("{self:0width$e}")),
+                    true => out.arguments(lead, format_args!("{self:0width$E}")),
+                }
+            }
+
+            #[inline(always)]
+            fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, _: &Layout, core: Arguments<'_>) {
+                out.arguments(lead, core);
+            }
+        }
+    };
+}
+
+formats! {
+    f64: display_64 debug_64 exponential_64;
+    f32: display_32 debug_32 exponential_32;
+}
+
+/// Appends the sign of a finite number, and lends the text of the rest.
 #[inline]
-fn write<E, F: Float>(
-    out: &mut Cursor<'_, E>,
+fn write<'r, 's, F: Float>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
     value: F,
-    write: impl FnOnce(&mut Cursor<'_, E>, Written<'_>),
-) {
+    write: impl FnOnce(&mut Cursor<'r, 's>, Written<'_>),
+) -> Cursor<'r, 's> {
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value);
     let magnitude = text.strip_prefix('-');
-    out.word(u64::from(b'-'), usize::from(magnitude.is_some()));
+    out.words([lead.word(), Word::minus_if(magnitude.is_some())]);
     let text = magnitude.unwrap_or(text);
     let written = Written::new(text);
     if !rounds_up(value.into(), &written) {
-        return write(out, written);
+        write(&mut out, written);
+        return out;
     }
     // The even digit that the mantissa ends with becomes the next one.
     let mut upper = [0; 32];
@@ -188,7 +216,8 @@ fn write<E, F: Float>(
     upper[..=last].copy_from_slice(written.mantissa.as_bytes());
     upper[last] += 1;
     let mantissa = core::str::from_utf8(&upper[..=last]).unwrap_or(written.mantissa);
-    write(out, Written { mantissa, ..written });
+    write(&mut out, Written { mantissa, ..written });
+    out
 }
 
 /// Whether a number lies in the middle of the even decimal that was written and the one above it.
@@ -220,38 +249,36 @@ fn rounds_up(value: f64, written: &Written<'_>) -> bool {
     bits_behind == digits_behind + 1
 }
 
-/// `{}`
-#[inline(never)]
-pub(crate) fn display<E, F: Float>(out: &mut Cursor<'_, E>, value: F, core: Arguments<'_>) {
+#[inline(always)]
+fn display<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: impl Float) -> Cursor<'r, 's> {
     if !value.is_finite() {
-        return out.arguments(core);
+        return by_core(out, lead, format_args!("{value}"));
     }
-    write(out, value, |out, written| written.decimal(out));
+    write(out, lead, value, |out, written| written.decimal(out))
 }
 
-/// `{:?}`
-#[inline(never)]
-pub(crate) fn debug<E, F: Float>(out: &mut Cursor<'_, E>, value: F, core: Arguments<'_>) {
+#[inline(always)]
+fn debug<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: impl Float) -> Cursor<'r, 's> {
     if !value.is_finite() {
-        return out.arguments(core);
+        return by_core(out, lead, format_args!("{value:?}"));
     }
-    write(out, value, |out, written| {
+    write(out, lead, value, |out, written| {
         match (value.is_far_from_one(), written.exponent) {
-            (true, _) => written.exponential(out, "e"),
-            (false, None) => out.text(written.mantissa),
+            (true, _) => written.exponential(out, false),
+            (false, None) => out.str(written.mantissa),
             (false, Some(exponent)) => {
                 written.decimal(out);
                 let integer = exponent >= written.parts().1.len() as i32;
-                out.text(if integer { ".0" } else { "" });
+                out.str(if integer { ".0" } else { "" });
             }
         }
-    });
+    })
 }
 
-#[inline(never)]
-fn exponential<E, F: Float>(out: &mut Cursor<'_, E>, value: F, letter: &str, core: Arguments<'_>) {
+#[inline(always)]
+fn exponential<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: impl Float, upper: bool) -> Cursor<'r, 's> {
     if !value.is_finite() {
-        return out.arguments(core);
+        return by_core(out, lead, format_args!("{value}"));
     }
-    write(out, value, |out, written| written.exponential(out, letter));
+    write(out, lead, value, |out, written| written.exponential(out, upper))
 }

@@ -3,143 +3,198 @@
 //! The expansion of a macro doesn't know types, but method calls do: `(&Probe).plain(…)` finds [`BySpecialization`],
 //! which is there for `Probe` if the type has a fast form, one step before [`ByCore`], which is there for every `&Probe`.
 //! In a generic function the type is known to have only what its bounds say, and `core::fmt` writes it.
+//!
+//! A probe is made by a function of the trait's name, which makes the compiler check that the type has the trait.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, by_core};
 use crate::layout::Layout;
-use core::fmt::Arguments;
+use crate::word::Lead;
+use core::fmt::{self, Arguments, Formatter};
 use core::marker::PhantomData;
 
-/// Names of the formatting traits, as types.
-pub(crate) mod kinds {
+/// Names of the formatting traits, as types, and what makes a probe for each.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $probe:ident;)*) => {
+        pub(crate) mod kinds {
+            $(
+                $(#[$doc])*
+                #[derive(Debug)]
+                pub enum $kind {}
+            )*
+        }
+
+        /// Functions that make a probe.
+        pub(crate) mod probes {
+            use super::{Probe, kinds};
+            use core::marker::PhantomData;
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                pub fn $probe<T: core::fmt::$kind + ?Sized>(value: &T) -> Probe<'_, kinds::$kind, T> {
+                    Probe { value, core: <T as core::fmt::$kind>::fmt, kind: PhantomData }
+                }
+            )*
+        }
+    };
+}
+
+kinds! {
     /// `{}`
-    #[derive(Debug)]
-    pub enum Display {}
+    Display display;
     /// `{:?}`
-    #[derive(Debug)]
-    pub enum Debug {}
+    Debug debug;
     /// `{:x}`
-    #[derive(Debug)]
-    pub enum LowerHex {}
+    LowerHex lower_hex;
     /// `{:X}`
-    #[derive(Debug)]
-    pub enum UpperHex {}
+    UpperHex upper_hex;
     /// `{:o}`
-    #[derive(Debug)]
-    pub enum Octal {}
+    Octal octal;
     /// `{:b}`
-    #[derive(Debug)]
-    pub enum Binary {}
+    Binary binary;
     /// `{:e}`
-    #[derive(Debug)]
-    pub enum LowerExp {}
+    LowerExp lower_exp;
     /// `{:E}`
-    #[derive(Debug)]
-    pub enum UpperExp {}
+    UpperExp upper_exp;
 }
 
 /// A type with a fast form for one of the formatting traits.
 ///
-/// `core` is the same value for `core::fmt`, for what the fast form can't do.
+/// `lead` is text that comes before the value. `core` is the same value for `core::fmt`, for what the fast form can't do.
 pub trait Specialized<K> {
     /// `{}`
-    fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>);
+    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
 
     /// `{:.3}`
     #[inline(always)]
-    fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
+    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
         let _ = precision;
-        self.plain(out, core);
+        self.plain(out, lead);
     }
 
+    /// `{:02}`
+    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16);
+
     /// Everything else.
-    fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, core: Arguments<'_>);
+    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
 }
 
 /// A value that is to be formatted by the trait `K`.
-#[derive(Debug)]
 pub struct Probe<'a, K, T: ?Sized> {
     value: &'a T,
+    core: Formatting<T>,
     kind: PhantomData<K>,
 }
 
-impl<'a, K, T: ?Sized> Probe<'a, K, T> {
-    /// Asks for this value.
-    #[inline(always)]
-    pub fn new(value: &'a T) -> Self {
-        Self {
-            value,
-            kind: PhantomData,
-        }
-    }
-}
+/// The method of a formatting trait.
+type Formatting<T> = fn(&T, &mut Formatter<'_>) -> fmt::Result;
 
 /// The methods for types with a fast form.
 pub trait BySpecialization {
     /// `{}`
-    fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>);
+    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
     /// `{:.3}`
-    fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>);
+    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16);
+    /// `{:02}`
+    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16);
+
     /// Everything else.
-    fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, core: Arguments<'_>);
+    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
 }
 
 impl<K, T: Specialized<K> + ?Sized> BySpecialization for Probe<'_, K, T> {
     #[inline(always)]
-    fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
-        self.value.plain(out, core);
+    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+        self.value.plain(out, lead);
     }
 
     #[inline(always)]
-    fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
-        self.value.precise(out, precision, core);
+    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
+        self.value.precise(out, lead, precision);
     }
 
     #[inline(always)]
-    fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, core: Arguments<'_>) {
-        self.value.laid_out(out, layout, core);
+    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+        self.value.with_zeros(out, lead, width);
+    }
+
+    #[inline(always)]
+    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>) {
+        self.value.laid_out(out, lead, layout, core);
     }
 }
 
 /// The same methods for every type.
 pub trait ByCore {
     /// `{}`
-    #[inline(always)]
-    fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
-        out.arguments(core);
-    }
-
+    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
     /// `{:.3}`
-    #[inline(always)]
-    fn precise<E>(&self, out: &mut Cursor<'_, E>, _: u16, core: Arguments<'_>) {
-        out.arguments(core);
-    }
+    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16);
+    /// `{:02}`
+    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16);
 
     /// Everything else.
+    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
+}
+
+impl<K, T: ?Sized> ByCore for &Probe<'_, K, T> {
+    #[inline]
+    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+        out.arguments(lead, format_args!("{}", Formatted(self.value, self.core)));
+    }
+
+    #[inline]
+    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
+        let precision = usize::from(precision);
+        out.arguments(
+            lead,
+            format_args!("{:.precision$}", Formatted(self.value, self.core)),
+        );
+    }
+
+    #[inline]
+    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+        let width = usize::from(width);
+        out.arguments(lead, format_args!("{:0width$}", Formatted(self.value, self.core)));
+    }
+
     #[inline(always)]
-    fn laid_out<E>(&self, out: &mut Cursor<'_, E>, _: Layout, core: Arguments<'_>) {
-        out.arguments(core);
+    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, _: &Layout, core: Arguments<'_>) {
+        out.hand(|out| by_core(out, lead, core));
     }
 }
 
-impl<K, T: ?Sized> ByCore for &Probe<'_, K, T> {}
+/// A value that is formatted by one of the traits, whichever `{}` names.
+struct Formatted<'a, T: ?Sized>(&'a T, Formatting<T>);
+
+impl<T: ?Sized> fmt::Display for Formatted<'_, T> {
+    #[inline]
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        (self.1)(self.0, f)
+    }
+}
 
 /// What forwards to another type in `core` does so here.
 macro_rules! forward {
     ($($type:ty),*) => {$(
         impl<K, T: Specialized<K> + ?Sized> Specialized<K> for $type {
             #[inline(always)]
-            fn plain<E>(&self, out: &mut Cursor<'_, E>, core: Arguments<'_>) {
-                (**self).plain(out, core);
+            fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+                (**self).plain(out, lead);
             }
 
             #[inline(always)]
-            fn precise<E>(&self, out: &mut Cursor<'_, E>, precision: u16, core: Arguments<'_>) {
-                (**self).precise(out, precision, core);
+            fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
+                (**self).precise(out, lead, precision);
             }
 
             #[inline(always)]
-            fn laid_out<E>(&self, out: &mut Cursor<'_, E>, layout: Layout, core: Arguments<'_>) {
-                (**self).laid_out(out, layout, core);
+            fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+                (**self).with_zeros(out, lead, width);
+            }
+
+            #[inline(always)]
+            fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>) {
+                (**self).laid_out(out, lead, layout, core);
             }
         }
     )*};

@@ -1,48 +1,67 @@
 //! What `append!` becomes.
 //!
 //! ```text
-//! buffer.__append((&a, &b), |out, (a, b)| { out.text("x="); probe(a).plain(out, format_args!("{}", a)); … })
+//! match buffer.__open((&a, &b)) {
+//!     opened => { let (mut opened, (a, b)) = opened; let mut out = opened.cursor(34);
+//!                 display(a).plain(&mut out, Lead("x=")); … out.done(); opened.close() }
+//! }
 //! ```
 //!
-//! The main crate's rules write the call, this module the closure. So the buffer and then the arguments are evaluated
-//! once, in order, outside of the closure, and what they borrow lives to the end of the statement, as it does for
-//! `write!`. The `format_args!` beside each value is what types without a fast form are written with. It is also what
-//! makes the compiler check that the value's type has the trait at all.
+//! The main crate's rules write the `match`, this module what follows its arrow. So the buffer and then the arguments are
+//! evaluated once, in order, by the caller's own tokens, and what they borrow lives to the end of the statement, as it does
+//! for `write!`. The functions that are called after the traits make the compiler check that a value's type has the
+//! trait at all. What stands between colon and brace comes with a `format_args!` too, for types without a fast form.
 
 use crate::input::{Argument, Binding, Input};
+use crate::lead::Statements;
 use crate::literal::Format;
 use crate::quote::fill;
 use crate::rust::{Count, Layout, Parsed, Piece, parse};
-use proc_macro::{Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro::{Literal, Span, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Expands one call to the closure that writes its pieces.
+/// Expands one call to what writes its pieces.
 pub(crate) fn append(input: &Input) -> TokenStream {
     let parsed = Format::read(input.format.clone()).and_then(|format| {
         let names = names(&input.arguments)?;
         let parsed = parse(&format.text, input.arguments.len(), &names, format.captures)?;
         Some((format.span, parsed))
     });
-    let body = match parsed {
+    let (about, body) = match parsed {
         Some((span, parsed)) => specialized(input, span, &parsed),
-        None => left_to_core(input),
+        None => (0, left_to_core(input)),
     };
-    closure(&input.krate, &input.bindings(), &body)
+    block(input, "cursor", about, &body)
 }
 
-/// The closure that takes the values by their names.
+/// The block that takes the values by their names, and writes about so many bytes.
 ///
 /// Everything in it is reached by the name `__format`: a path that began with `$crate` would belong to another macro than
 /// the values in it, and the compiler then shows an error at the whole call.
-pub(crate) fn closure(krate: &TokenStream, names: &[Binding], body: &TokenStream) -> TokenStream {
-    let pattern: TokenStream = names
+pub(crate) fn block(input: &Input, cursor: &str, about: usize, body: &TokenStream) -> TokenStream {
+    let pattern: TokenStream = input
+        .bindings()
         .iter()
         .flat_map(|name| fill("NAME,", &[("NAME", &name.name)]))
         .collect();
     fill(
-        "|__out, (PATTERN)| { #[allow(unused_imports)] use CRATE::__private as __format; BODY }",
-        &[("CRATE", krate), ("PATTERN", &pattern), ("BODY", body)],
+        &format!(
+            "{{
+                #[allow(unused_imports)] use CRATE::__private as __format;
+                let (mut __opened, (PATTERN)) = OPENED;
+                #[allow(unused_mut)] let mut __out = __opened.{cursor}({about});
+                BODY
+                __out.done();
+                __opened.close()
+            }}"
+        ),
+        &[
+            ("CRATE", &input.krate),
+            ("OPENED", &input.opened),
+            ("PATTERN", &pattern),
+            ("BODY", body),
+        ],
     )
 }
 
@@ -78,26 +97,38 @@ fn left_to_core(input: &Input) -> TokenStream {
         arguments.extend(fill(template, &[("NAME", &name), ("VALUE", &value.value)]));
     }
     fill(
-        "__out.arguments(__format::format_args!(ARGUMENTS));",
+        "__out.arguments(__format::Lead::new(0, 0), __format::format_args!(ARGUMENTS));",
         &[("ARGUMENTS", &arguments)],
     )
 }
 
-fn specialized(input: &Input, span: Span, parsed: &Parsed) -> TokenStream {
+fn specialized(input: &Input, span: Span, parsed: &Parsed) -> (usize, TokenStream) {
     let mut names = input.bindings();
-    let mut body = TokenStream::new();
+    let mut statements = Statements::default();
     for captured in &parsed.captured {
         let name = Binding::new(names.len(), (span, span));
         let variable = variable(captured, span);
-        body.extend(fill(
+        statements.push(fill(
             "let NAME = & VARIABLE;",
             &[("NAME", &name.name), ("VARIABLE", &variable)],
         ));
         names.push(name);
     }
     let site = Site { names: &names, span };
-    body.extend(parsed.pieces.iter().map(|piece| site.piece(piece)));
-    body
+    for piece in &parsed.pieces {
+        match piece {
+            Piece::Text(text) => statements.text(text),
+            Piece::Value {
+                argument,
+                kind,
+                layout,
+            } => {
+                let lead = statements.lead();
+                statements.push(site.value(&names[*argument], kind, layout, &lead));
+            }
+        }
+    }
+    (statements.about, statements.finish())
 }
 
 /// A captured variable: what the format string's own surroundings know by that name.
@@ -120,60 +151,57 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    fn piece(&self, piece: &Piece) -> TokenStream {
-        match piece {
-            Piece::Text(text) => fill(
-                "__out.text(TEXT);",
-                &[("TEXT", &TokenTree::Literal(Literal::string(text)).into())],
-            ),
-            Piece::Value {
-                argument,
-                kind,
-                layout,
-            } => self.value(&self.names[*argument], kind, layout),
-        }
-    }
-
-    fn value(&self, name: &Binding, kind: &str, layout: &Layout) -> TokenStream {
-        let core = self.core(name, kind, layout);
-        let kind = match kind {
-            "" => "Display",
-            "?" => "Debug",
-            "x" => "LowerHex",
-            "X" => "UpperHex",
-            "o" => "Octal",
-            "b" => "Binary",
-            "e" => "LowerExp",
-            "E" => "UpperExp",
-            _ => return fill("__out.arguments(CORE);", &[("CORE", &core)]),
+    fn value(&self, name: &Binding, kind: &str, layout: &Layout, lead: &TokenStream) -> TokenStream {
+        let probe = match kind {
+            "" => "display",
+            "?" => "debug",
+            "x" => "lower_hex",
+            "X" => "upper_hex",
+            "o" => "octal",
+            "b" => "binary",
+            "e" => "lower_exp",
+            "E" => "upper_exp",
+            _ => {
+                return fill(
+                    "__out.arguments(LEAD, CORE);",
+                    &[("LEAD", lead), ("CORE", &self.core(name, kind, layout))],
+                );
+            }
         };
-        let method = match (layout == &Layout::default(), layout) {
-            (true, _) => "plain(__out, CORE)",
-            (
-                _,
-                Layout {
-                    fill: None,
-                    align: None,
-                    sign: None,
-                    alternate: false,
-                    width: None,
-                    ..
-                },
-            ) if layout.precision.is_some() && !layout.zero => "precise(__out, PRECISION, CORE)",
-            _ => "laid_out(__out, __format::Layout { FIELDS }, CORE)",
+        let only_precision = Layout {
+            precision: layout.precision,
+            ..Layout::default()
         };
-        let fields = self.fields(layout);
-        let precision = self.count(layout.precision);
-        let kind = Ident::new(kind, Span::call_site());
+        let only_zeros = Layout {
+            zero: true,
+            width: layout.width,
+            ..Layout::default()
+        };
+        let method = if layout == &Layout::default() {
+            fill("plain(&mut __out, LEAD)", &[("LEAD", lead)])
+        } else if layout == &only_precision {
+            fill(
+                "precise(&mut __out, LEAD, PRECISION)",
+                &[("LEAD", lead), ("PRECISION", &self.count(layout.precision))],
+            )
+        } else if let (&Some(Count::Is(_)), true) = (&layout.width, layout == &only_zeros) {
+            fill(
+                "with_zeros(&mut __out, LEAD, WIDTH)",
+                &[("LEAD", lead), ("WIDTH", &self.count(layout.width))],
+            )
+        } else {
+            fill(
+                "laid_out(&mut __out, LEAD, &__format::Layout { FIELDS }, CORE)",
+                &[
+                    ("LEAD", lead),
+                    ("FIELDS", &self.fields(layout)),
+                    ("CORE", &self.core(name, kind, layout)),
+                ],
+            )
+        };
         fill(
-            &format!("(&__format::Probe::<__format::KIND, _>::new(NAME)).{method};"),
-            &[
-                ("KIND", &TokenTree::Ident(kind).into()),
-                ("NAME", &name.name),
-                ("CORE", &core),
-                ("FIELDS", &fields),
-                ("PRECISION", &precision),
-            ],
+            &format!("(&__format::{probe}(NAME)).METHOD;"),
+            &[("NAME", &name.reference), ("METHOD", &method)],
         )
     }
 

@@ -1,7 +1,8 @@
 //! What `c!` becomes: a closure with one call for each conversion, whose traits check the types.
 
-use crate::append::closure;
+use crate::append::block;
 use crate::input::{Binding, Input};
+use crate::lead::Statements;
 use crate::literal::Format;
 use crate::printf::{Count, Directive, Piece, Wrong, parse};
 use crate::quote::fill;
@@ -10,25 +11,26 @@ use proc_macro::{Literal, Span, TokenStream, TokenTree};
 /// Expands one call.
 pub(crate) fn c(input: &Input) -> TokenStream {
     let names = input.bindings();
-    let body = body(input, &names).unwrap_or_else(|(message, span)| {
+    let (about, body) = body(input, &names).unwrap_or_else(|(message, span)| {
         let mut message = TokenTree::Literal(Literal::string(&message));
         message.set_span(span);
         let error = fill("__format::compile_error!", &[]);
         let mut group = proc_macro::Group::new(proc_macro::Delimiter::Brace, message.into());
         group.set_span(span);
-        error
+        let error = error
             .into_iter()
             .map(|mut token| {
                 token.set_span(token.span().located_at(span));
                 token
             })
             .chain([TokenTree::Group(group)])
-            .collect()
+            .collect();
+        (0, error)
     });
-    closure(&input.krate, &names, &body)
+    block(input, "output", about, &body)
 }
 
-fn body(input: &Input, names: &[Binding]) -> Result<TokenStream, (String, Span)> {
+fn body(input: &Input, names: &[Binding]) -> Result<(usize, TokenStream), (String, Span)> {
     let first = input
         .format
         .clone()
@@ -50,22 +52,22 @@ fn body(input: &Input, names: &[Binding]) -> Result<TokenStream, (String, Span)>
     let wrong = |wrong: Wrong| (pointed(&format.text, &wrong), format.span);
     let pieces = parse(&format.text).map_err(wrong)?;
     let mut next = names.iter();
-    let mut body = TokenStream::new();
+    let mut statements = Statements::default();
     for piece in &pieces {
-        body.extend(match piece {
-            Piece::Text(text) => fill(
-                "__out.text(TEXT);",
-                &[("TEXT", &TokenTree::Literal(Literal::string(text)).into())],
-            ),
-            Piece::Directive(directive) => call(directive, &mut next).ok_or_else(|| {
-                let place = directive.place.clone();
-                let message = "there is no argument for this conversion".to_owned();
-                wrong(Wrong { message, place })
-            })?,
-        });
+        match piece {
+            Piece::Text(text) => statements.text(text),
+            Piece::Directive(directive) => {
+                let lead = statements.lead();
+                statements.push(call(directive, &mut next, &lead).ok_or_else(|| {
+                    let place = directive.place.clone();
+                    let message = "there is no argument for this conversion".to_owned();
+                    wrong(Wrong { message, place })
+                })?);
+            }
+        }
     }
     match next.count() {
-        0 => Ok(body),
+        0 => Ok((statements.about, statements.finish())),
         left => {
             let unused = &input.arguments[names.len() - left];
             Err((
@@ -91,24 +93,13 @@ fn pointed(text: &str, wrong: &Wrong) -> String {
 }
 
 /// The call for one conversion; `None` if the arguments are used up.
-fn call<'a>(directive: &Directive, next: &mut impl Iterator<Item = &'a Binding>) -> Option<TokenStream> {
-    let mut layout = fill(
-        &format!(
-            "__format::printf::Layout::new({}, {}, {}, {}, {})",
-            directive.minus, directive.plus, directive.space, directive.alternate, directive.zero
-        ),
-        &[],
-    );
-    for (method, count) in [("width", directive.width), ("precision", directive.precision)] {
-        layout.extend(match count {
-            None => TokenStream::new(),
-            Some(Count::Is(number)) => fill(&format!(".{method}({number})"), &[]),
-            Some(Count::Argument) => fill(
-                &format!(".{method}_given(VALUE)"),
-                &[("VALUE", &next.next()?.reference)],
-            ),
-        });
-    }
+fn call<'a>(
+    directive: &Directive,
+    next: &mut impl Iterator<Item = &'a Binding>,
+    lead: &TokenStream,
+) -> Option<TokenStream> {
+    let layout = layout(directive, next)?;
+    let value = next.next()?;
     let length = match directive.length {
         "hh" => "Char",
         "h" => "Short",
@@ -120,22 +111,92 @@ fn call<'a>(directive: &Directive, next: &mut impl Iterator<Item = &'a Binding>)
         _ => "Int",
     };
     let length = format!("__format::printf::{length}, ");
+    let signed = matches!(directive.conversion, 'd' | 'i');
+    let plain = directive.width.is_none()
+        && directive.precision.is_none()
+        && !directive.alternate
+        && !(signed && (directive.plus || directive.space));
+    let upper = format!("{}, ", directive.conversion.is_ascii_uppercase());
     // What says more than the function's name comes as a value, the first: types that were written in angle brackets would
     // draw the compiler's errors to themselves, and it would believe a value more than what comes after it.
     let (function, more) = match directive.conversion {
         'd' | 'i' => ("signed", length),
         'u' => ("unsigned", length),
-        'o' => ("octal", length),
-        'x' => ("hexadecimal", format!("{length}false, ")),
-        'X' => ("hexadecimal", format!("{length}true, ")),
+        'x' | 'X' => ("hexadecimal", length + &upper),
         'c' => ("character", String::new()),
         's' => ("string", String::new()),
-        'p' => ("pointer", String::new()),
-        letter => ("float", format!("{letter:?}, ")),
+        'o' => return Some(written("octal", &length, lead, value, Some(&layout))),
+        'p' => return Some(written("pointer", "", lead, value, Some(&layout))),
+        'f' if plain_but_for_precision(directive) => {
+            let decimals = match directive.precision {
+                Some(Count::Is(decimals)) => decimals,
+                _ => 6,
+            };
+            let decimals: TokenStream = TokenTree::Literal(Literal::u32_unsuffixed(decimals)).into();
+            return Some(written("fixed", "", lead, value, Some(&decimals)));
+        }
+        letter => {
+            let letter = format!("{letter:?}, ");
+            return Some(written("float", &letter, lead, value, Some(&layout)));
+        }
     };
-    let value = next.next()?;
-    Some(fill(
-        &format!("__format::printf::{function}({more}__out, VALUE, LAYOUT);"),
-        &[("VALUE", &value.reference), ("LAYOUT", &layout)],
-    ))
+    Some(if plain {
+        written(function, &more, lead, value, None)
+    } else {
+        written(&format!("{function}_laid_out"), &more, lead, value, Some(&layout))
+    })
+}
+
+/// Whether there are no flags and no width, and the precision, if there is one, is written and of a usual size.
+fn plain_but_for_precision(directive: &Directive) -> bool {
+    let usual = match directive.precision {
+        None => true,
+        Some(Count::Is(precision)) => precision <= 19,
+        Some(Count::Argument) => false,
+    };
+    usual && directive.width.is_none() && !(directive.plus || directive.space || directive.alternate)
+}
+
+/// The call of a function of `printf`, with what it takes last.
+fn written(
+    function: &str,
+    more: &str,
+    lead: &TokenStream,
+    value: &Binding,
+    last: Option<&TokenStream>,
+) -> TokenStream {
+    let last = last.map_or_else(TokenStream::new, |last| fill(", LAST", &[("LAST", last)]));
+    fill(
+        &format!("__format::printf::{function}({more}&mut __out, LEAD, VALUE LAST);"),
+        &[("LEAD", lead), ("VALUE", &value.reference), ("LAST", &last)],
+    )
+}
+
+/// Flags, width and precision; `None` if the arguments are used up.
+fn layout<'a>(directive: &Directive, next: &mut impl Iterator<Item = &'a Binding>) -> Option<TokenStream> {
+    let width = match directive.width {
+        Some(Count::Is(width)) => width,
+        _ => 0,
+    };
+    let precision = match directive.precision {
+        Some(Count::Is(precision)) => format!("__format::Some({precision})"),
+        _ => String::from("__format::None"),
+    };
+    let mut layout = fill(
+        &format!(
+            "__format::printf::Layout {{ minus: {}, plus: {}, space: {}, alternate: {}, zero: {},
+             width: {width}, precision: {precision} }}",
+            directive.minus, directive.plus, directive.space, directive.alternate, directive.zero
+        ),
+        &[],
+    );
+    for (method, count) in [("width", directive.width), ("precision", directive.precision)] {
+        if let Some(Count::Argument) = count {
+            layout.extend(fill(
+                &format!(".{method}_given(VALUE)"),
+                &[("VALUE", &next.next()?.reference)],
+            ));
+        }
+    }
+    Some(fill("& LAYOUT", &[("LAYOUT", &layout)]))
 }

@@ -19,6 +19,8 @@ pub(crate) struct Argument {
 pub(crate) struct Input {
     /// The tokens `$crate`: the main crate, by whatever name the caller knows it.
     pub(crate) krate: TokenStream,
+    /// What the buffer gave, with the values.
+    pub(crate) opened: TokenStream,
     /// The format string, not yet looked at.
     pub(crate) format: TokenStream,
     /// What is formatted.
@@ -26,7 +28,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Reads `[crate] [format] [name] [value] [name] [value]…`, as the main crate's rules write it.
+    /// Reads `[crate] [opened] [format] [name] [value] [name] [value]…`, as the main crate's rules write it.
     pub(crate) fn read(tokens: TokenStream) -> Option<Self> {
         let mut groups = tokens.into_iter().map(|token| match token {
             TokenTree::Group(group) => Some(group.stream()),
@@ -34,6 +36,7 @@ impl Input {
         });
         let mut input = Self {
             krate: groups.next()??,
+            opened: groups.next()??,
             format: unwrap(groups.next()??),
             arguments: Vec::new(),
         };

@@ -5,6 +5,7 @@
 mod append;
 mod c;
 mod input;
+mod lead;
 mod literal;
 mod printf;
 mod quote;

@@ -4,10 +4,12 @@
 //! these can give them, else from `core`, whose digits are exact for every precision. This module puts them in C's form.
 
 use super::layout::Layout;
-use crate::cursor::{Bytes, Cursor};
-use crate::float::{DECIMALS_MAX, round, zero_padded};
+use crate::cursor::{Cursor, Output, Room};
+use crate::fixed::written;
+use crate::float::{DECIMALS_MAX, precise, round, zero_padded};
 use crate::layout::fill;
-use crate::{Buffer, Fixed, digits, scientific};
+use crate::word::{Lead, Word};
+use crate::{digits, scientific};
 use alloc::vec::Vec;
 
 /// No double has more digits behind the point than 1074; what is asked for beyond are zeros.
@@ -45,44 +47,48 @@ impl<T: Double> Double for &T {
     }
 }
 
+/// `%f` without flags or width, with a precision.
+#[inline(always)]
+pub fn fixed<T: Double, E>(out: &mut Output<'_, '_, E>, lead: Lead, value: &T, decimals: u16) {
+    let value = value.value();
+    out.hand(|out| plain_fixed(out, lead, value, decimals));
+}
+
 /// `%f` and its relatives.
 #[inline(always)]
-pub fn float<T: Double, E>(letter: char, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn float<T: Double, E>(
+    letter: char,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    layout: &Layout,
+) {
     let value = value.value();
-    let decimals = layout.precision.unwrap_or(6);
-    if matches!(letter, 'f' | 'F')
-        && decimals <= usize::from(DECIMALS_MAX)
-        && let Some(rounded) = round(value, decimals as u16)
-    {
-        if layout.width == 0 && !layout.alternate {
-            out.bytes(layout.sign(rounded.negative));
-            return rounded.write(out, decimals as u16);
-        }
-        return out.apart(|out| {
-            let mut body = Fixed::new([0; 48]);
-            // 20 digits, the point and 19 decimals fit.
-            let _ = body.__append((), |body, ()| rounded.write::<Bytes>(body, decimals as u16));
-            let point: &[u8] = if layout.alternate && decimals == 0 {
-                b"."
-            } else {
-                b""
-            };
-            let _ = body.__append((), |body, ()| body.bytes(point));
-            layout.number(
-                out,
-                (layout.sign(rounded.negative), b""),
-                0,
-                body.as_bytes(),
-                layout.zero,
-            );
-        });
+    out.hand(|out| any(out, lead, value, layout, letter));
+}
+
+#[inline(never)]
+fn plain_fixed<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, decimals: u16) -> Cursor<'r, 's> {
+    if value.is_finite() && decimals <= DECIMALS_MAX {
+        return precise(out, lead, value, decimals);
     }
-    out.apart(|out| any(out, value, &layout, letter));
+    let layout = Layout {
+        precision: Some(decimals.into()),
+        ..Layout::default()
+    };
+    any(out, lead, value, &layout, 'f')
 }
 
 /// Every conversion of every number.
 #[inline(never)]
-fn any<E>(out: &mut Cursor<'_, E>, value: f64, layout: &Layout, letter: char) {
+fn any<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    value: f64,
+    layout: &Layout,
+    letter: char,
+) -> Cursor<'r, 's> {
+    out.word(lead.word());
     let sign = layout.sign(value.is_sign_negative());
     let upper = letter.is_ascii_uppercase();
     if !value.is_finite() {
@@ -92,31 +98,36 @@ fn any<E>(out: &mut Cursor<'_, E>, value: f64, layout: &Layout, letter: char) {
             (false, false) => b"inf",
             (false, true) => b"INF",
         };
-        return layout.number(out, (sign, b""), 0, name, false);
+        layout.number(&mut out, sign, 0, name, false);
+        return out;
     }
     let precision = layout.precision.unwrap_or(6);
-    let form = match letter.to_ascii_lowercase() {
-        'f' => return fixed(out, value, precision, layout),
-        'e' => Form::Exponential,
-        _ => Form::General,
-    };
-    let count = if form == Form::General {
-        precision.max(1)
-    } else {
-        precision + 1
+    let (form, count) = match letter.to_ascii_lowercase() {
+        'f' => {
+            with_decimals(&mut out, value, precision, layout, sign);
+            return out;
+        }
+        'e' => (Form::Exponential, precision + 1),
+        _ => (Form::General, precision.max(1)),
     };
     match scientific::round(value.abs(), count) {
         Some((number, exponent)) => {
-            let mut digits = Fixed::new([0; 24]);
+            let mut digits = [0; 24];
             // 17 digits fit, and below with a sign, a point, an exponent or zeros before them.
-            let _ = digits.__append((), |digits, ()| zero_padded(digits, number, count));
+            let length = written(&mut digits, |mut out| {
+                zero_padded(&mut out, number, count);
+                out
+            });
             let decimal = Decimal {
-                digits: digits.as_bytes(),
+                digits: &digits[..length],
                 exponent,
             };
-            let mut body = Fixed::new([0; 48]);
-            let _ = body.__append((), |body, ()| decimal.write(body, form, layout.alternate, upper));
-            layout.number(out, (sign, b""), 0, body.as_bytes(), layout.zero);
+            let mut body = [0; 48];
+            let length = written(&mut body, |mut out| {
+                decimal.write(&mut out, form, layout.alternate, upper);
+                out
+            });
+            layout.number(&mut out, sign, 0, &body[..length], layout.zero);
         }
         None => {
             let (digits, exponent) = digits_by_core(value.abs(), count);
@@ -125,28 +136,38 @@ fn any<E>(out: &mut Cursor<'_, E>, value: f64, layout: &Layout, letter: char) {
                 exponent,
             };
             let mut body = Vec::new();
-            body.__append((), |body, ()| decimal.write(body, form, layout.alternate, upper));
-            layout.number(out, (sign, b""), 0, &body, layout.zero);
+            let mut room = Room::of_vector(&mut body);
+            let mut cursor = room.cursor(count);
+            decimal.write(&mut cursor, form, layout.alternate, upper);
+            cursor.done();
+            room.close_vector();
+            layout.number(&mut out, sign, 0, &body, layout.zero);
         }
     }
+    out
 }
 
-/// `%f` of any number.
-fn fixed<E>(out: &mut Cursor<'_, E>, value: f64, precision: usize, layout: &Layout) {
-    let computed = precision.min(PRECISION_MAX);
-    let mut body = Vec::new();
-    crate::append!(body, "{:.computed$}", value.abs());
-    body.extend(core::iter::repeat_n(b'0', precision - computed));
-    if precision == 0 && layout.alternate {
-        body.push(b'.');
+/// `%f`
+fn with_decimals(out: &mut Cursor<'_, '_>, value: f64, precision: usize, layout: &Layout, sign: Word) {
+    let point = layout.alternate && precision == 0;
+    if let Some((decimals, rounded)) = u16::try_from(precision)
+        .ok()
+        .and_then(|decimals| Some((decimals, round(value, decimals)?)))
+    {
+        // 20 digits, the point and 19 decimals fit.
+        let mut body = [0; 48];
+        let length = written(&mut body, |out| {
+            let mut out = rounded.behind(out, Word::EMPTY, Word::EMPTY, decimals);
+            out.word(Word::byte_if(b'.', point));
+            out
+        });
+        return layout.number(out, sign, 0, &body[..length], layout.zero);
     }
-    layout.number(
-        out,
-        (layout.sign(value.is_sign_negative()), b""),
-        0,
-        &body,
-        layout.zero,
-    );
+    let computed = precision.min(PRECISION_MAX);
+    let mut body = alloc::format!("{:.computed$}", value.abs()).into_bytes();
+    body.extend(core::iter::repeat_n(b'0', precision - computed));
+    body.extend(point.then_some(b'.'));
+    layout.number(out, sign, 0, &body, layout.zero);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -171,28 +192,27 @@ fn digits_by_core(value: f64, count: usize) -> (Vec<u8>, i32) {
 }
 
 impl Decimal<'_> {
-    fn write(&self, body: &mut Cursor<'_, Bytes>, form: Form, alternate: bool, upper: bool) {
+    fn write(&self, body: &mut Cursor<'_, '_>, form: Form, alternate: bool, upper: bool) {
         match form {
             Form::Exponential => self.exponential(body, alternate, upper),
             Form::General => self.general(body, alternate, upper),
         }
     }
 
-    fn exponential(&self, body: &mut Cursor<'_, Bytes>, point: bool, upper: bool) {
+    fn exponential(&self, body: &mut Cursor<'_, '_>, point: bool, upper: bool) {
         let (first, more) = self.digits.split_at(1);
         body.bytes(first);
         if !more.is_empty() || point {
-            body.text(".");
+            body.str(".");
         }
         body.bytes(more);
-        body.text(if upper { "E" } else { "e" });
-        body.text(if self.exponent < 0 { "-" } else { "+" });
+        body.str(if upper { "E" } else { "e" });
+        body.str(if self.exponent < 0 { "-" } else { "+" });
         let exponent = self.exponent.unsigned_abs() as usize;
-        let (word, count) = digits::below_1000(exponent, 2);
-        body.word(word, count);
+        body.word(digits::below_1000(exponent, 2));
     }
 
-    fn general(&self, body: &mut Cursor<'_, Bytes>, alternate: bool, upper: bool) {
+    fn general(&self, body: &mut Cursor<'_, '_>, alternate: bool, upper: bool) {
         let precision = self.digits.len();
         let kept = match self.digits.iter().rposition(|digit| *digit != b'0') {
             _ if alternate => precision,
@@ -210,10 +230,10 @@ impl Decimal<'_> {
     }
 
     /// Without an exponent; `point` asks for a point also where nothing follows it.
-    fn positional(&self, body: &mut Cursor<'_, Bytes>, point: bool) {
+    fn positional(&self, body: &mut Cursor<'_, '_>, point: bool) {
         let places = self.exponent.unsigned_abs() as usize;
         if self.exponent < 0 {
-            body.text("0.");
+            body.str("0.");
             fill(body, '0', places - 1);
             return body.bytes(self.digits);
         }
@@ -221,7 +241,7 @@ impl Decimal<'_> {
         body.bytes(before);
         fill(body, '0', places + 1 - before.len());
         if point || !behind.is_empty() {
-            body.text(".");
+            body.str(".");
         }
         body.bytes(behind);
     }

@@ -2,9 +2,10 @@
 
 use super::layout::Layout;
 use crate::based;
-use crate::cursor::Cursor;
-use crate::integer::{decimal_32, decimal_64};
+use crate::cursor::{Cursor, Output};
+use crate::integer::{signed_32, signed_64, unsigned_32, unsigned_64, unsigned_with_zeros};
 use crate::scratch::Digits;
+use crate::word::{Lead, Word};
 
 /// Names C types that a length modifier stands for.
 macro_rules! lengths {
@@ -124,137 +125,197 @@ impl<L, T: Unsigned<L> + ?Sized> Unsigned<L> for &T {
     }
 }
 
+/// `%d` without flags, width or precision.
+#[inline(always)]
+pub fn signed<L, T: Signed<L>, E>(_: L, out: &mut Output<'_, '_, E>, lead: Lead, value: &T) {
+    let value = value.value();
+    if size_of::<T>() <= 4 {
+        out.hand(|out| signed_32(out, lead, value as i32));
+    } else {
+        out.hand(|out| signed_64(out, lead, value));
+    }
+}
+
 /// `%d`
 #[inline(always)]
-pub fn signed<L, T: Signed<L>, E>(_: L, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn signed_laid_out<L, T: Signed<L>, E>(
+    _: L,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    layout: &Layout,
+) {
     let value = value.value();
-    let (negative, magnitude) = (value < 0, value.unsigned_abs());
-    if layout.is_plain() {
-        out.word(u64::from(b'-'), usize::from(negative));
-        return plain::<T, E>(out, magnitude);
+    out.hand(|out| any_signed(out, lead, value, layout));
+}
+
+/// `%u` without flags, width or precision.
+#[inline(always)]
+pub fn unsigned<L, T: Unsigned<L>, E>(_: L, out: &mut Output<'_, '_, E>, lead: Lead, value: &T) {
+    let value = value.bits();
+    if size_of::<T>() <= 4 {
+        out.hand(|out| unsigned_32(out, lead, value as u32));
+    } else {
+        out.hand(|out| unsigned_64(out, lead, value));
     }
-    let digits = Digits::decimal(magnitude);
-    laid_out(
-        out,
-        &layout,
-        (layout.sign(negative), b""),
-        magnitude,
-        digits.as_bytes(),
-    );
 }
 
 /// `%u`
 #[inline(always)]
-pub fn unsigned<L, T: Unsigned<L>, E>(_: L, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn unsigned_laid_out<L, T: Unsigned<L>, E>(
+    _: L,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    layout: &Layout,
+) {
     let value = value.bits();
-    if (Layout {
-        plus: false,
-        space: false,
-        alternate: false,
-        ..layout
-    })
-    .is_plain()
-    {
-        return plain::<T, E>(out, value);
-    }
-    laid_out(out, &layout, (b"", b""), value, Digits::decimal(value).as_bytes());
+    out.hand(|out| any_unsigned(out, lead, value, layout));
 }
 
-/// A decimal number of a type whose size decides how large it can be.
-#[inline(always)]
-fn plain<T, E>(out: &mut Cursor<'_, E>, number: u64) {
-    if size_of::<T>() <= 4 {
-        decimal_32(out, number as u32)
-    } else {
-        decimal_64(out, number)
-    }
-}
-
-/// `%x` and `%X`
+/// `%x` and `%X` without flags, width or precision.
 #[inline(always)]
 pub fn hexadecimal<L, T: Unsigned<L>, E>(
     _: L,
     upper: bool,
-    out: &mut Cursor<'_, E>,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
     value: &T,
-    layout: Layout,
 ) {
     let value = value.bits();
-    let layout = Layout {
-        plus: false,
-        space: false,
-        ..layout
-    };
-    if layout.is_plain() {
-        return based::hexadecimal(out, value, upper);
-    }
-    if let Layout {
-        minus: false,
-        zero: true,
-        alternate: false,
-        precision: None,
-        width: 0..=8,
-        ..
-    } = layout
-        && let Ok(value) = u32::try_from(value)
-    {
-        return based::zero_filled_hexadecimal(out, value, layout.width, upper);
-    }
-    let prefix: &[u8] = match (layout.alternate && value != 0, upper) {
-        (true, false) => b"0x",
-        (true, true) => b"0X",
-        _ => b"",
-    };
-    laid_out(
-        out,
-        &layout,
-        (b"", prefix),
-        value,
-        Digits::hexadecimal(value, upper).as_bytes(),
-    );
+    out.hand(|out| based::hexadecimal(out, lead, value, 0, upper));
+}
+
+/// `%x` and `%X`
+#[inline(always)]
+pub fn hexadecimal_laid_out<L, T: Unsigned<L>, E>(
+    _: L,
+    upper: bool,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    layout: &Layout,
+) {
+    let value = value.bits();
+    out.hand(|out| any_hexadecimal(out, lead, value, upper, layout));
 }
 
 /// `%o`
 #[inline(always)]
-pub fn octal<L, T: Unsigned<L>, E>(_: L, out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn octal<L, T: Unsigned<L>, E>(
+    _: L,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    layout: &Layout,
+) {
     let value = value.bits();
+    out.hand(|out| any_octal(out, lead, value, layout));
+}
+
+#[inline(never)]
+fn any_signed<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: i64, layout: &Layout) -> Cursor<'r, 's> {
+    let (sign, magnitude) = (layout.sign(value < 0), value.unsigned_abs());
+    if sign.length() == 0
+        && let Some(width) = layout.zeros()
+    {
+        return unsigned_with_zeros(out, lead, magnitude, width);
+    }
+    let digits = Digits::decimal(magnitude);
+    laid_out(out, lead, layout, sign, magnitude, digits.as_bytes())
+}
+
+#[inline(never)]
+fn any_unsigned<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: u64, layout: &Layout) -> Cursor<'r, 's> {
+    if let Some(width) = layout.zeros() {
+        return unsigned_with_zeros(out, lead, value, width);
+    }
+    let digits = Digits::decimal(value);
+    laid_out(out, lead, layout, Word::EMPTY, value, digits.as_bytes())
+}
+
+#[inline(never)]
+fn any_hexadecimal<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    value: u64,
+    upper: bool,
+    layout: &Layout,
+) -> Cursor<'r, 's> {
+    if let (Some(width), false) = (layout.zeros(), layout.alternate) {
+        return based::hexadecimal(out, lead, value, width, upper);
+    }
+    let prefix = if layout.alternate && value != 0 {
+        let letter = if upper { b'X' } else { b'x' };
+        Word::byte_if(b'0', true).then(Word::byte_if(letter, true))
+    } else {
+        Word::EMPTY
+    };
+    let digits = Digits::hexadecimal(value, upper);
+    laid_out(out, lead, layout, prefix, value, digits.as_bytes())
+}
+
+#[inline(never)]
+fn any_octal<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: u64, layout: &Layout) -> Cursor<'r, 's> {
     let digits = Digits::octal(value);
     let digits = digits.as_bytes();
-    let mut layout = layout;
+    let mut layout = *layout;
     // `#` asks for one zero before the digits, which also the precision may bring.
     let zeros_enough = value == 0 && layout.precision != Some(0);
-    let mut prefix: &[u8] = b"";
+    let mut prefix = Word::EMPTY;
     if layout.alternate && !zeros_enough {
         match layout.precision {
             Some(precision) => {
                 layout.precision = Some(precision.max(if value == 0 { 1 } else { digits.len() + 1 }))
             }
-            None => prefix = b"0",
+            None => prefix = Word::byte_if(b'0', true),
         }
     }
-    laid_out(out, &layout, (b"", prefix), value, digits);
+    laid_out(out, lead, &layout, prefix, value, digits)
 }
 
 /// Appends a number whose precision is the least number of its digits.
 #[inline]
-fn laid_out<E>(out: &mut Cursor<'_, E>, layout: &Layout, before: (&[u8], &[u8]), number: u64, digits: &[u8]) {
+fn laid_out<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    layout: &Layout,
+    before: Word,
+    number: u64,
+    digits: &[u8],
+) -> Cursor<'r, 's> {
+    out.word(lead.word());
     match layout.precision {
         // 0 has no digits then.
-        Some(0) if number == 0 => layout.number(out, before, 0, b"", false),
-        Some(precision) => layout.number(out, before, precision.saturating_sub(digits.len()), digits, false),
-        None => layout.number(out, before, 0, digits, layout.zero),
+        Some(0) if number == 0 => layout.number(&mut out, before, 0, b"", false),
+        Some(precision) => layout.number(
+            &mut out,
+            before,
+            precision.saturating_sub(digits.len()),
+            digits,
+            false,
+        ),
+        None => layout.number(&mut out, before, 0, digits, layout.zero),
     }
+    out
 }
 
 /// Appends an address as `%p` does.
 #[inline]
-pub(super) fn address<E>(out: &mut Cursor<'_, E>, address: usize, layout: &Layout) {
+pub(super) fn address<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    address: usize,
+    layout: &Layout,
+) -> Cursor<'r, 's> {
     let digits = Digits::hexadecimal(address as u64, false);
+    let prefix = Word::byte_if(b'0', true).then(Word::byte_if(b'x', true));
     laid_out(
         out,
+        lead,
         layout,
-        (layout.sign(false), b"0x"),
+        layout.sign(false).then(prefix),
         address as u64,
         digits.as_bytes(),
-    );
+    )
 }

@@ -2,42 +2,31 @@
 
 use crate::cursor::Cursor;
 use crate::layout::fill;
+use crate::text::append;
+use crate::word::{Lead, Word};
 
 /// What stands between `%` and the letter.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
-    pub(crate) minus: bool,
-    pub(crate) plus: bool,
-    pub(crate) space: bool,
-    pub(crate) alternate: bool,
-    pub(crate) zero: bool,
-    pub(crate) width: usize,
-    pub(crate) precision: Option<usize>,
+    /// `-`
+    pub minus: bool,
+    /// `+`
+    pub plus: bool,
+    /// A space.
+    pub space: bool,
+    /// `#`
+    pub alternate: bool,
+    /// `0`
+    pub zero: bool,
+    /// The least width.
+    pub width: usize,
+    /// What stands behind the point.
+    pub precision: Option<usize>,
 }
 
 impl Layout {
-    /// The flags `-`, `+`, space, `#` and `0`.
-    #[inline(always)]
-    pub const fn new(minus: bool, plus: bool, space: bool, alternate: bool, zero: bool) -> Self {
-        Self {
-            minus,
-            plus,
-            space,
-            alternate,
-            zero,
-            width: 0,
-            precision: None,
-        }
-    }
-
-    /// A width that is written in the format.
-    #[inline(always)]
-    pub const fn width(self, width: usize) -> Self {
-        Self { width, ..self }
-    }
-
-    /// A width that an argument gives; a negative one means the flag `-` too.
-    #[inline(always)]
+    /// With a width that an argument gives; a negative one means the flag `-` too.
+    #[inline]
     pub const fn width_given(self, width: &i32) -> Self {
         Self {
             width: width.unsigned_abs() as usize,
@@ -46,17 +35,8 @@ impl Layout {
         }
     }
 
-    /// A precision that is written in the format.
-    #[inline(always)]
-    pub const fn precision(self, precision: usize) -> Self {
-        Self {
-            precision: Some(precision),
-            ..self
-        }
-    }
-
-    /// A precision that an argument gives; a negative one means none.
-    #[inline(always)]
+    /// With a precision that an argument gives; a negative one means none.
+    #[inline]
     pub const fn precision_given(self, precision: &i32) -> Self {
         Self {
             precision: if *precision < 0 {
@@ -68,65 +48,65 @@ impl Layout {
         }
     }
 
-    /// Whether nothing is there but the letter.
+    /// The width, if it is of zeros and all that there is but signs and `#`.
     #[inline(always)]
-    pub(crate) const fn is_plain(&self) -> bool {
-        let Self {
-            plus,
-            space,
-            alternate,
-            width,
-            precision,
-            ..
-        } = *self;
-        !(plus || space || alternate || width > 0 || precision.is_some())
+    pub(crate) const fn zeros(&self) -> Option<u16> {
+        match *self {
+            Self {
+                minus: false,
+                zero: true,
+                precision: None,
+                width: 0..=0xffff,
+                ..
+            } => Some(self.width as u16),
+            _ => None,
+        }
     }
 
     /// The sign of a signed number.
     #[inline(always)]
-    pub(crate) const fn sign(&self, negative: bool) -> &'static [u8] {
-        match (negative, self.plus, self.space) {
-            (true, ..) => b"-",
-            (false, true, _) => b"+",
-            (false, false, true) => b" ",
-            _ => b"",
-        }
+    pub(crate) const fn sign(&self, negative: bool) -> Word {
+        let sign = match (negative, self.plus) {
+            (true, _) => b'-',
+            (false, true) => b'+',
+            _ => b' ',
+        };
+        Word::byte_if(sign, negative || self.plus || self.space)
     }
 
     /// Appends a number: sign or prefix, zeros that the precision asks for, digits, padded to the width.
     ///
     /// `zero` says whether the flag `0` counts.
     #[inline]
-    pub(crate) fn number<E>(
+    pub(crate) fn number(
         &self,
-        out: &mut Cursor<'_, E>,
-        (sign, prefix): (&[u8], &[u8]),
+        out: &mut Cursor<'_, '_>,
+        before: Word,
         zeros: usize,
         digits: &[u8],
         zero: bool,
     ) {
-        let missing = self
-            .width
-            .saturating_sub(sign.len() + prefix.len() + zeros + digits.len());
+        let missing = self.width.saturating_sub(before.length() + zeros + digits.len());
         let (left, inner, right) = match (self.minus, zero) {
             (true, _) => (0, 0, missing),
             (false, true) => (0, missing, 0),
             (false, false) => (missing, 0, 0),
         };
         fill(out, ' ', left);
-        out.bytes(sign);
-        out.bytes(prefix);
+        out.word(before);
         fill(out, '0', inner + zeros);
-        out.bytes(digits);
+        out.hand(|out| append(out, Lead::EMPTY, digits));
         fill(out, ' ', right);
     }
 
     /// Appends text, padded to the width with spaces.
     #[inline]
-    pub(crate) fn text<E>(&self, out: &mut Cursor<'_, E>, text: &[u8]) {
+    pub(crate) fn text<'r, 's>(&self, mut out: Cursor<'r, 's>, lead: Lead, text: &[u8]) -> Cursor<'r, 's> {
         if self.width == 0 {
-            return out.bytes(text);
+            return append(out, lead, text);
         }
-        self.number(out, (b"", b""), 0, text, false);
+        out.word(lead.word());
+        self.number(&mut out, Word::EMPTY, 0, text, false);
+        out
     }
 }

@@ -5,10 +5,10 @@ mod integer;
 mod layout;
 mod text;
 
-pub use float::float;
+pub use float::{Double, fixed, float};
 pub use integer::{
-    Char, Int, IntMax, Long, LongLong, PtrDiff, Short, Signed, Size, Unsigned, hexadecimal, octal, signed,
-    unsigned,
+    Char, Int, IntMax, Long, LongLong, PtrDiff, Short, Signed, Size, Unsigned, hexadecimal,
+    hexadecimal_laid_out, octal, signed, signed_laid_out, unsigned, unsigned_laid_out,
 };
 pub use layout::Layout;
-pub use text::{Character, Pointer, Str, character, pointer, string};
+pub use text::{Character, Pointer, Str, character, character_laid_out, pointer, string, string_laid_out};

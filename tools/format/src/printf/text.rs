@@ -2,7 +2,9 @@
 
 use super::integer::address;
 use super::layout::Layout;
-use crate::cursor::{Bytes, Cursor, Encoding};
+use crate::cursor::{Bytes, Cursor, Encoding, Output};
+use crate::text::append;
+use crate::word::Lead;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::ffi::CString;
@@ -162,10 +164,34 @@ pointers! {
     NonNull<T>, |pointer| pointer.as_ptr().cast::<u8>().addr();
 }
 
+/// `%s` without flags, width or precision.
+#[inline(always)]
+pub fn string<T: Str<E> + ?Sized, E>(out: &mut Output<'_, '_, E>, lead: Lead, value: &T) {
+    let bytes = value.bytes(Seal).unwrap_or(b"(null)");
+    out.hand(|out| append(out, lead, bytes));
+}
+
 /// `%s`
 #[inline(always)]
-pub fn string<T: Str<E> + ?Sized, E: Encoding>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
-    let mut bytes = match (value.bytes(Seal), layout.precision) {
+pub fn string_laid_out<T: Str<E> + ?Sized, E: Encoding>(
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    layout: &Layout,
+) {
+    let bytes = value.bytes(Seal);
+    out.hand(|out| any_string(out, lead, bytes, layout, E::boundary));
+}
+
+#[inline(never)]
+fn any_string<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    bytes: Option<&[u8]>,
+    layout: &Layout,
+    boundary: fn(&[u8], usize) -> usize,
+) -> Cursor<'r, 's> {
+    let mut bytes = match (bytes, layout.precision) {
         (Some(bytes), _) => bytes,
         // As the GNU C library has it: all of it or nothing.
         (None, Some(0..6)) => b"",
@@ -174,26 +200,46 @@ pub fn string<T: Str<E> + ?Sized, E: Encoding>(out: &mut Cursor<'_, E>, value: &
     if let Some(precision) = layout.precision
         && precision < bytes.len()
     {
-        bytes = &bytes[..E::boundary(bytes, precision)];
+        bytes = &bytes[..boundary(bytes, precision)];
     }
-    layout.text(out, bytes);
+    layout.text(out, lead, bytes)
+}
+
+/// `%c` without flags or width.
+#[inline(always)]
+pub fn character<T: Character<E> + ?Sized, E>(out: &mut Output<'_, '_, E>, lead: Lead, value: &T) {
+    let (bytes, length) = value.bytes(Seal);
+    out.hand(|out| append(out, lead, &bytes[..length]));
 }
 
 /// `%c`
 #[inline(always)]
-pub fn character<T: Character<E> + ?Sized, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
+pub fn character_laid_out<T: Character<E> + ?Sized, E>(
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    layout: &Layout,
+) {
     let (bytes, length) = value.bytes(Seal);
-    if layout.width == 0 {
-        return out.word(u64::from(u32::from_le_bytes(bytes)), length);
-    }
-    layout.text(out, &bytes[..length]);
+    out.hand(|out| any_text(out, lead, &bytes[..length], layout));
+}
+
+#[inline(never)]
+fn any_text<'r, 's>(out: Cursor<'r, 's>, lead: Lead, bytes: &[u8], layout: &Layout) -> Cursor<'r, 's> {
+    layout.text(out, lead, bytes)
 }
 
 /// `%p`
-#[inline]
-pub fn pointer<T: Pointer, E>(out: &mut Cursor<'_, E>, value: &T, layout: Layout) {
-    match value.address() {
-        0 => layout.text(out, b"(nil)"),
-        at => address(out, at, &layout),
+#[inline(always)]
+pub fn pointer<T: Pointer, E>(out: &mut Output<'_, '_, E>, lead: Lead, value: &T, layout: &Layout) {
+    let address = value.address();
+    out.hand(|out| any_pointer(out, lead, address, layout));
+}
+
+#[inline(never)]
+fn any_pointer<'r, 's>(out: Cursor<'r, 's>, lead: Lead, at: usize, layout: &Layout) -> Cursor<'r, 's> {
+    match at {
+        0 => layout.text(out, lead, b"(nil)"),
+        at => address(out, lead, at, layout),
     }
 }

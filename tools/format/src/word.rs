@@ -1,0 +1,130 @@
+//! Up to eight bytes in a register.
+//!
+//! **Invariant:** no word has a length above 8, on which the stores of `cursor.rs` rely.
+//! **Invariant:** a [`Lead`] is ASCII, so that it may stand in a `String`.
+
+/// The first `length` bytes of eight, of which the lowest is the first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Word {
+    bytes: u64,
+    length: usize,
+}
+
+impl Word {
+    pub(crate) const EMPTY: Self = Self { bytes: 0, length: 0 };
+
+    /// # Panics
+    /// When `length` exceeds 8.
+    #[inline(always)]
+    pub(crate) const fn new(bytes: u64, length: usize) -> Self {
+        assert!(length <= 8);
+        Self { bytes, length }
+    }
+
+    /// All eight.
+    #[inline(always)]
+    pub(crate) const fn full(bytes: u64) -> Self {
+        Self { bytes, length: 8 }
+    }
+
+    /// One byte, or none.
+    #[inline(always)]
+    pub(crate) const fn byte_if(byte: u8, there: bool) -> Self {
+        Self {
+            bytes: if there { byte as u64 } else { 0 },
+            length: there as usize,
+        }
+    }
+
+    /// The sign of a number, or nothing: no branch that random signs would mispredict.
+    #[inline(always)]
+    pub(crate) const fn minus_if(negative: bool) -> Self {
+        Self::byte_if(b'-', negative)
+    }
+
+    /// Both, one behind the other; bytes of the first beyond its length are zeros.
+    ///
+    /// # Panics
+    /// When they have more than eight bytes together.
+    #[inline(always)]
+    pub(crate) const fn then(self, next: Self) -> Self {
+        match self.length {
+            8 => Self::new(self.bytes, 8 + next.length),
+            length => Self::new(self.bytes | next.bytes << (8 * length), length + next.length),
+        }
+    }
+
+    /// Up to eight bytes of a slice.
+    ///
+    /// # Panics
+    /// When there are more.
+    #[inline(always)]
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let length = bytes.len();
+        let quarter = |at: usize| {
+            let mut four = [0; 4];
+            four.copy_from_slice(&bytes[at..at + 4]);
+            u64::from(u32::from_le_bytes(four))
+        };
+        let word = match length {
+            8 => quarter(0) | quarter(4) << 32,
+            // The two overlap, with the same bytes in the same places.
+            4.. => quarter(0) | quarter(length - 4) << (8 * (length - 4)),
+            0 => 0,
+            _ => {
+                let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+                byte(0) | byte(length / 2) | byte(length - 1)
+            }
+        };
+        Self::new(word, length)
+    }
+
+    /// Its bytes, as they are stored: what is beyond its length means nothing.
+    #[inline(always)]
+    pub(crate) const fn stored(self) -> [u8; 8] {
+        self.bytes.to_le_bytes()
+    }
+
+    /// How many of its bytes count, up to 8.
+    #[inline(always)]
+    pub(crate) const fn length(self) -> usize {
+        self.length
+    }
+}
+
+/// Short text of a format that stands before a value: it travels with the value, in registers.
+#[derive(Debug, Clone, Copy)]
+pub struct Lead(Word);
+
+impl Lead {
+    /// No text.
+    pub(crate) const EMPTY: Self = Self(Word::EMPTY);
+
+    /// Up to eight ASCII characters.
+    ///
+    /// # Panics
+    /// When there are more, or others; the macros, whose constants these are, see to it that neither is so.
+    #[inline(always)]
+    pub const fn new(bytes: u64, length: usize) -> Self {
+        assert!(bytes & 0x8080_8080_8080_8080 == 0);
+        Self(Word::new(bytes, length))
+    }
+
+    #[inline(always)]
+    pub(crate) const fn word(self) -> Word {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Word;
+
+    #[test]
+    fn slices_of_every_length() {
+        for length in 0..=8 {
+            let word = Word::of(&b"abcdefgh"[..length]);
+            assert_eq!(&word.stored()[..word.length()], &b"abcdefgh"[..length]);
+        }
+    }
+}
