@@ -52,7 +52,7 @@ fuzz-long: ## hold a million random printf calls (QRINTF_FUZZ_SEED=N repeats) an
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof a_million_calls -- --ignored --nocapture
 	NOSHELL_FUZZ=$(NOSHELL_FUZZ) $(CARGO) test --locked -p hikyaku-noshell --test fuzz
 
-test-long: ## build Redis, memcached and nginx by qrintf-cc and run their tests, start 100,000 processes: what takes too long for `make test`
+test-long: ## build Redis, memcached, nginx, sqlite, curl and pkgconf by qrintf-cc and run their tests, start 100,000 processes: what takes too long for `make test`
 	tests/install-long
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof programs:: -- --include-ignored --nocapture --test-threads 1
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands

@@ -14,7 +14,7 @@ use crate::toolchain::{self, driver, scratch, succeed};
 
 #[test]
 fn lua_builds_and_prints_the_same() {
-    let trees = both("lua", |tree, compiler| {
+    let trees = both("lua", "lua", |tree, compiler| {
         succeed(make(tree).arg("linux").arg(format!("CC={compiler} -std=gnu99")));
         succeed(make(tree).arg("test"));
     });
@@ -29,7 +29,7 @@ fn lua_builds_and_prints_the_same() {
 
 #[test]
 fn zlib_passes_its_tests() {
-    let trees = both("zlib", |tree, compiler| {
+    let trees = both("zlib", "zlib", |tree, compiler| {
         succeed(Command::new("./configure").current_dir(tree).env("CC", compiler));
         let said = text(&succeed(make(tree).arg("test")).stdout);
         for kind in ["zlib test OK", "zlib shared test OK", "zlib 64-bit test OK"] {
@@ -43,7 +43,7 @@ fn zlib_passes_its_tests() {
 #[test]
 #[ignore = "takes minutes: make test-long"]
 fn redis_passes_its_tests() {
-    let trees = both("redis", |tree, compiler| {
+    let trees = both("redis", "redis", |tree, compiler| {
         succeed(
             make(tree)
                 .args(["MALLOC=libc", "OPTIMIZATION=-O2"])
@@ -63,7 +63,7 @@ fn redis_passes_its_tests() {
 #[test]
 #[ignore = "takes minutes: make test-long"]
 fn memcached_configures_and_builds() {
-    let trees = both("../memcached-suite", |tree, compiler| {
+    let trees = both("memcached", "../memcached-suite", |tree, compiler| {
         succeed(Command::new("./configure").current_dir(tree).env("CC", compiler));
         succeed(make(tree).arg("memcached"));
     });
@@ -77,7 +77,7 @@ fn memcached_configures_and_builds() {
 #[test]
 #[ignore = "takes minutes: make test-long"]
 fn sqlite_passes_its_checks_and_prints_the_same() {
-    let trees = both("sqlite3", |tree, compiler| {
+    let trees = both("sqlite", "sqlite3", |tree, compiler| {
         let mut configure = Command::new("./configure");
         configure.args(["--disable-tcl", "--disable-readline", "CFLAGS=-O2"]);
         succeed(configure.current_dir(tree).arg(format!("CC={compiler}")));
@@ -116,7 +116,7 @@ fn session(tree: &Path) -> String {
 #[test]
 #[ignore = "takes minutes: make test-long"]
 fn curl_configures_the_same_and_passes_its_tests() {
-    let trees = both("curl", |tree, compiler| {
+    let trees = both("curl", "curl", |tree, compiler| {
         let mut configure = Command::new("./configure");
         configure.args([
             "--enable-debug",
@@ -153,6 +153,46 @@ fn curl_configures_the_same_and_passes_its_tests() {
 
 #[test]
 #[ignore = "takes minutes: make test-long"]
+fn curl_configures_the_same_by_cmake() {
+    let trees = both("curl-cmake", "curl", |tree, compiler| {
+        let mut configure = Command::new("cmake");
+        configure.args(["-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=Release"]);
+        for (option, value) in [
+            ("CURL_USE_OPENSSL", "OFF"),
+            ("CURL_USE_LIBSSH2", "OFF"),
+            ("CURL_ZLIB", "OFF"),
+            ("CURL_DISABLE_LDAP", "ON"),
+        ] {
+            configure.arg(format!("-D{option}={value}"));
+        }
+        succeed(configure.current_dir(tree).env("CC", compiler));
+    });
+    same_file(&trees, "build/lib/curl_config.h");
+}
+
+/// A project of meson's, whose program then lists what its own tests have.
+#[test]
+#[ignore = "fetches what `make test` does without: make test-long"]
+fn pkgconf_configures_the_same_by_meson() {
+    let trees = both("pkgconf", "pkgconf", |tree, compiler| {
+        let mut setup = Command::new("meson");
+        setup.args(["setup", "--buildtype=release", "-Dtests=false", "build"]);
+        succeed(setup.current_dir(tree).env("CC", compiler));
+        succeed(Command::new("ninja").args(["-C", "build"]).current_dir(tree));
+    });
+    same_file(&trees, "build/libpkgconf/config.h");
+    fewer_calls(&trees, "build/pkgconf.p");
+    let [expected, printed] = trees.each_ref().map(|tree| {
+        let mut list = Command::new(tree.join("build/pkgconf"));
+        let list = list.arg("--list-all").env("PKG_CONFIG_PATH", "tests/lib1");
+        text(&succeed(list.current_dir(tree)).stdout)
+    });
+    assert!(expected.lines().count() > 3, "{expected}");
+    assert_eq!(expected, printed);
+}
+
+#[test]
+#[ignore = "takes minutes: make test-long"]
 fn nginx_builds_and_starts() {
     let tree = copy("nginx", &scratch("nginx").join("ours"));
     let mut configure = Command::new("./configure");
@@ -175,10 +215,10 @@ fn nginx_builds_and_starts() {
     );
 }
 
-/// Two copies of a source: built by gcc, and by gcc behind `qrintf-cc`. `build` gets each, and what to pass as `CC`.
-fn both(source: &str, build: impl Fn(&Path, &str)) -> [PathBuf; 2] {
-    let name = Path::new(source).file_name().and_then(|name| name.to_str());
-    let folder = scratch(name.expect("a folder's name"));
+/// Two copies of a source in a folder of this name: built by gcc, and by gcc behind `qrintf-cc`. `build` gets each, and
+/// what to pass as `CC`.
+fn both(name: &str, source: &str, build: impl Fn(&Path, &str)) -> [PathBuf; 2] {
+    let folder = scratch(name);
     [("plain", "gcc".to_owned()), ("ours", specialized("gcc"))].map(|(name, compiler)| {
         let tree = copy(source, &folder.join(name));
         build(&tree, &compiler);
