@@ -3,24 +3,21 @@
 #include "interrupts.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct noshell_lock noshell_interrupts_lock = NOSHELL_LOCK_INITIALIZER;
 static unsigned running;
 static struct sigaction interrupt, quit; /* as they were before the first */
 
-void noshell_interrupts_lock(void) { pthread_mutex_lock(&lock); }
-void noshell_interrupts_unlock(void) { pthread_mutex_unlock(&lock); }
-
+/* A handler that has interrupted the holder counts as well: it is done with before the holder goes on. */
 noshell_signals noshell_interrupts_ignore(void) {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     noshell_signals defaults = 0;
-    noshell_interrupts_lock();
+    int taken = noshell_lock_take(&noshell_interrupts_lock);
     if (running++ == 0) {
         sigaction(SIGINT, &ignore, &interrupt);
         sigaction(SIGQUIT, &ignore, &quit);
@@ -29,17 +26,19 @@ noshell_signals noshell_interrupts_ignore(void) {
         defaults |= NOSHELL_SIGNAL(SIGINT);
     if (quit.sa_handler != SIG_IGN)
         defaults |= NOSHELL_SIGNAL(SIGQUIT);
-    noshell_interrupts_unlock();
+    if (taken)
+        noshell_lock_give(&noshell_interrupts_lock);
     return defaults;
 }
 
 void noshell_interrupts_restore(void) {
-    noshell_interrupts_lock();
+    int taken = noshell_lock_take(&noshell_interrupts_lock);
     if (--running == 0) {
         sigaction(SIGINT, &interrupt, NULL);
         sigaction(SIGQUIT, &quit, NULL);
     }
-    noshell_interrupts_unlock();
+    if (taken)
+        noshell_lock_give(&noshell_interrupts_lock);
 }
 
 /* Takes a waiting signal away: 1 when it came from the terminal, -1 when from a process, 0 when none waits. */

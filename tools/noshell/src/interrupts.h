@@ -5,6 +5,7 @@
 #define NOSHELL_INTERRUPTS_H
 
 #include "kernel.h"
+#include "lock.h"
 
 /* Starts to ignore both. The signals that were not ignored before, which a child must find at their default. */
 noshell_signals noshell_interrupts_ignore(void);
@@ -23,8 +24,7 @@ int noshell_interrupts_status(int status, int reported, int is_bash);
  * is taken to have been ended from there, together with its shell. */
 int noshell_interrupts_guess(int status, int reported);
 
-/* For fork: the lock. */
-void noshell_interrupts_lock(void);
-void noshell_interrupts_unlock(void);
+/* For fork. */
+extern struct noshell_lock noshell_interrupts_lock;
 
 #endif

@@ -72,6 +72,7 @@ const char *noshell_reason_text(enum noshell_reason reason) {
         [NOSHELL_TOO_LONG] = "longer than 128 KiB",
         [NOSHELL_UNKNOWN_SHELL] = "unknown shell",
         [NOSHELL_PRIVILEGES] = "effective and real user or group differ",
+        [NOSHELL_CHILD_IGNORED] = "SIGCHLD ignored",
         [NOSHELL_ENVIRONMENT] = "variable that the shell obeys",
         [NOSHELL_DIRECTORY] = "no working directory",
         [NOSHELL_PATH] = "PATH that the shell reads in its own way",

@@ -23,6 +23,19 @@ static int has_privileges(void) {
            noshell_call3(SYS_getresgid, &group[0], &group[1], &group[2]) < 0 || user[0] != user[1] || group[0] != group[1];
 }
 
+/* dash takes SIGCHLD for itself, and so tells of the death of a command, of which its caller has asked not to hear. */
+static int is_child_ignored(void) {
+    struct sigaction action;
+    return sigaction(SIGCHLD, NULL, &action) < 0 || action.sa_handler == SIG_IGN || action.sa_flags & SA_NOCLDWAIT;
+}
+
+static enum noshell_reason plan_for_dash(struct noshell_plan *plan, char *const *environment) {
+    if (is_child_ignored())
+        return NOSHELL_CHILD_IGNORED;
+    plan->waits = plan->tells = 1;
+    return noshell_environment_of_dash(environment, &plan->command, &plan->scratch, &plan->environment);
+}
+
 static enum noshell_reason plan_for_bash(struct noshell_plan *plan, const char *text, size_t length, void *memory,
                                          char *const *environment) {
     enum noshell_reason reason = noshell_parse(text, length, NOSHELL_DIALECT_BASH, memory, &plan->command);
@@ -50,8 +63,7 @@ static enum noshell_reason plan_words(struct noshell_plan *plan, const char *tex
     plan->shell = noshell_shell_find();
     switch (plan->shell) {
     case NOSHELL_SHELL_DASH:
-        plan->waits = plan->tells = 1;
-        return noshell_environment_of_dash(environment, &plan->command, &plan->scratch, &plan->environment);
+        return plan_for_dash(plan, environment);
     case NOSHELL_SHELL_BASH:
         return plan_for_bash(plan, text, length, memory, environment);
     default:

@@ -15,17 +15,17 @@
 
 #define REPLACEMENT __attribute__((visibility("default")))
 
-/* A fork of a process with threads copies locks as they are, and nobody in the child would unlock what another held. */
+/* In the order in which they are taken where one is held already. */
 static void before_fork(void) {
-    noshell_streams_lock();
-    noshell_interrupts_lock();
-    noshell_shell_lock();
+    noshell_lock_before_fork(&noshell_streams_lock);
+    noshell_lock_before_fork(&noshell_interrupts_lock);
+    noshell_lock_before_fork(&noshell_shell_lock);
 }
 
 static void after_fork(void) {
-    noshell_shell_unlock();
-    noshell_interrupts_unlock();
-    noshell_streams_unlock();
+    noshell_lock_after_fork(&noshell_shell_lock);
+    noshell_lock_after_fork(&noshell_interrupts_lock);
+    noshell_lock_after_fork(&noshell_streams_lock);
 }
 
 __attribute__((constructor)) static void watch_forks(void) {

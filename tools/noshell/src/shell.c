@@ -9,8 +9,6 @@
 #include "file.h"
 #include "probe.h"
 
-#include <pthread.h>
-
 /* What tells one file from another. */
 struct identity {
     dev_t device;
@@ -22,14 +20,11 @@ struct identity {
 /* After so many questions without an answer none is asked any more. */
 #define QUESTIONS_MAX 3
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct noshell_lock noshell_shell_lock = NOSHELL_LOCK_INITIALIZER;
 static int answered;
 static int unanswered;
 static struct identity asked;
 static enum noshell_shell found;
-
-void noshell_shell_lock(void) { pthread_mutex_lock(&lock); }
-void noshell_shell_unlock(void) { pthread_mutex_unlock(&lock); }
 
 static int identify(struct identity *identity) {
     struct stat status;
@@ -63,10 +58,10 @@ static enum noshell_shell question(const struct identity *present) {
 enum noshell_shell noshell_shell_find(void) {
     struct identity present;
     enum noshell_shell shell;
-    if (identify(&present) < 0)
+    /* A handler that has interrupted the very question does without an answer. */
+    if (identify(&present) < 0 || !noshell_lock_take(&noshell_shell_lock))
         return NOSHELL_SHELL_UNKNOWN;
-    pthread_mutex_lock(&lock);
     shell = question(&present);
-    pthread_mutex_unlock(&lock);
+    noshell_lock_give(&noshell_shell_lock);
     return shell;
 }

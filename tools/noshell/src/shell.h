@@ -4,6 +4,8 @@
 #ifndef NOSHELL_SHELL_H
 #define NOSHELL_SHELL_H
 
+#include "lock.h"
+
 #define NOSHELL_PATH_OF_SHELL "/bin/sh"
 
 enum noshell_shell {
@@ -15,8 +17,7 @@ enum noshell_shell {
 /* Asks /bin/sh, or remembers what it answered. Thread-safe. */
 enum noshell_shell noshell_shell_find(void);
 
-/* For fork: the lock. */
-void noshell_shell_lock(void);
-void noshell_shell_unlock(void);
+/* For fork. */
+extern struct noshell_lock noshell_shell_lock;
 
 #endif

@@ -20,24 +20,20 @@
 #include <unistd.h>
 
 struct stream {
-    FILE *file;
-    int fd;
+    FILE *file; /* its descriptor may change: freopen */
     pid_t pid;    /* 0: the C library's popen made it */
     int shell_waits; /* the shell would have made a status of its own of a death by a signal, */
     int shell_tells; /* and printed a word on it */
-    int flags;    /* of fd, while they are changed for a moment */
+    int flags;    /* of the descriptor, while they are changed for a moment */
     struct noshell_attendant *attendant; /* or NULL */
     struct noshell_stderr place; /* where a shell would report the command's death; the path is ours */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+struct noshell_lock noshell_streams_lock = NOSHELL_LOCK_INITIALIZER;
 static struct stream *streams;
 static size_t streams_size;
 static int *descriptors; /* of the streams, as many as there is room for */
 static _Atomic size_t stream_count;
-
-void noshell_streams_lock(void) { pthread_mutex_lock(&lock); }
-void noshell_streams_unlock(void) { pthread_mutex_unlock(&lock); }
 
 struct mode {
     int reading;
@@ -81,19 +77,23 @@ static int reserve(void) {
     return 0;
 }
 
+static int descriptor_of(const struct stream *stream) {
+    return fileno_unlocked(stream->file);
+}
+
 /* POSIX: streams from previous calls are closed in the new child. One that has the number of the child's own end has
  * been replaced by it. */
 static size_t list_descriptors(int except) {
     size_t count = 0;
     for (size_t i = 0; i < stream_count; i++)
-        if (streams[i].fd != except)
-            descriptors[count++] = streams[i].fd;
+        if (descriptor_of(&streams[i]) != except)
+            descriptors[count++] = descriptor_of(&streams[i]);
     return count;
 }
 
 static void enter(struct stream stream, const struct mode *mode) {
     if (!mode->close_on_execve)
-        fcntl(stream.fd, F_SETFD, 0);
+        fcntl(descriptor_of(&stream), F_SETFD, 0);
     streams[stream_count] = stream;
     atomic_fetch_add_explicit(&stream_count, 1, memory_order_relaxed);
 }
@@ -140,10 +140,11 @@ static int spawn_stream(struct noshell_plan *plan, const char *text, int child_f
 /* Starts the planned command and enters its stream. 0 or -1. */
 static int start(struct noshell_plan *plan, const char *text, const struct mode *mode, const int ends[2], FILE *file) {
     int child_fd = mode->reading ? STDOUT_FILENO : STDIN_FILENO;
-    struct stream stream = {.file = file, .fd = ends[!mode->reading]};
+    struct stream stream = {.file = file};
     int error = -1;
     plan->spawn.streams[child_fd] = ends[mode->reading];
-    noshell_streams_lock();
+    if (!noshell_lock_take(&noshell_streams_lock))
+        return -1;
     if (reserve() == 0) {
         plan->spawn.closed_count = list_descriptors(child_fd);
         plan->spawn.closed = descriptors;
@@ -151,7 +152,7 @@ static int start(struct noshell_plan *plan, const char *text, const struct mode 
     }
     if (!error)
         enter(stream, mode);
-    noshell_streams_unlock();
+    noshell_lock_give(&noshell_streams_lock);
     return error ? -1 : 0;
 }
 
@@ -198,15 +199,15 @@ static FILE *open_ours(const char *text, const struct mode *mode) {
 
 static void hide_streams(void) {
     for (size_t i = 0; i < stream_count; i++) {
-        streams[i].flags = fcntl(streams[i].fd, F_GETFD);
-        fcntl(streams[i].fd, F_SETFD, FD_CLOEXEC);
+        streams[i].flags = fcntl(descriptor_of(&streams[i]), F_GETFD);
+        fcntl(descriptor_of(&streams[i]), F_SETFD, FD_CLOEXEC);
     }
 }
 
 static void show_streams(void) {
     int saved = errno;
     for (size_t i = 0; i < stream_count; i++)
-        fcntl(streams[i].fd, F_SETFD, streams[i].flags);
+        fcntl(descriptor_of(&streams[i]), F_SETFD, streams[i].flags);
     errno = saved;
 }
 
@@ -214,15 +215,17 @@ static void show_streams(void) {
  * the sake of ours. */
 static FILE *open_by_library(const char *text, const char *type, const struct mode *mode) {
     FILE *file = NULL;
-    noshell_streams_lock();
+    /* A handler that has interrupted this table's change leaves it alone. */
+    if (!noshell_lock_take(&noshell_streams_lock))
+        return noshell_libc_popen(text, type);
     if (reserve() == 0) {
         hide_streams();
         file = noshell_libc_popen(text, type);
         show_streams();
         if (file)
-            enter((struct stream){.file = file, .fd = fileno(file)}, mode);
+            enter((struct stream){.file = file}, mode);
     }
-    noshell_streams_unlock();
+    noshell_lock_give(&noshell_streams_lock);
     return file;
 }
 
@@ -246,19 +249,20 @@ FILE *noshell_stream_open(const char *text, const char *type) {
  * must lose it on execve. */
 static int take_out(FILE *file, struct stream *stream) {
     int found = 0;
-    noshell_streams_lock();
+    if (!noshell_lock_take(&noshell_streams_lock))
+        return 0;
     for (size_t i = 0; i < stream_count; i++) {
         if (streams[i].file != file)
             continue;
         *stream = streams[i];
         if (!__libc_single_threaded)
-            fcntl(stream->fd, F_SETFD, FD_CLOEXEC);
+            fcntl(descriptor_of(stream), F_SETFD, FD_CLOEXEC);
         streams[i] = streams[stream_count - 1];
         atomic_fetch_sub_explicit(&stream_count, 1, memory_order_relaxed);
         found = 1;
         break;
     }
-    noshell_streams_unlock();
+    noshell_lock_give(&noshell_streams_lock);
     return found;
 }
 

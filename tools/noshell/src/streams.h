@@ -7,6 +7,8 @@
 #ifndef NOSHELL_STREAMS_H
 #define NOSHELL_STREAMS_H
 
+#include "lock.h"
+
 #include <stdio.h>
 
 /* popen(): NULL with errno when the C library fails as well. */
@@ -19,8 +21,7 @@ enum noshell_closing { NOSHELL_NOT_OURS, NOSHELL_CLOSED };
  * that it did not make is left alone. */
 enum noshell_closing noshell_stream_close(FILE *stream, int *result);
 
-/* For fork: the lock. */
-void noshell_streams_lock(void);
-void noshell_streams_unlock(void);
+/* For fork. */
+extern struct noshell_lock noshell_streams_lock;
 
 #endif

@@ -166,6 +166,10 @@ static void child_ignored(void) {
     run_system("code 3; :");
     run_system("nowhere");
     run_both("args a");
+    run_both("state");
+    run_both("state 2>&1");
+    run_both("die 9");
+    run_both("die 9 2>&1");
     show_children();
 }
 
@@ -173,6 +177,8 @@ static void child_not_waited_for(void) {
     handle(SIGCHLD, SIG_DFL, SA_NOCLDWAIT);
     run_both("code 3");
     run_both("args a; code 4");
+    run_both("state");
+    run_both("die 15 2>&1");
     show_children();
 }
 
