@@ -28,6 +28,13 @@
 #define QRINTF_SIGNIFICANT_MAX 17
 #define QRINTF_DECIMALS_MAX 18
 
+/* clang's sanitizer of that name does not know what an instruction of the assembler's writes to memory. */
+#ifdef __has_feature
+#if __has_feature(memory_sanitizer)
+#define QRINTF_MEMORY_SANITIZER 1
+#endif
+#endif
+
 #ifdef QRINTF_GLIBC
 #ifdef __cplusplus
 extern "C" {
@@ -56,6 +63,9 @@ QRINTF_INLINE int qrintf_rounds_to_nearest(void)
 #ifdef __x86_64__
     /* Rounding control 00 and, as musl computes with the x87, a precision of 64 bits. */
     qrintf_u16_t control;
+#ifdef QRINTF_MEMORY_SANITIZER
+    control = 0;
+#endif
     __asm__ __volatile__("fnstcw %0" : "=m"(control));
     return (control & 0x0f00) == 0x0300;
 #else

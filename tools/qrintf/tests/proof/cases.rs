@@ -12,7 +12,9 @@ use std::{
     thread,
 };
 
-use crate::toolchain::{self, AARCH64, AARCH64_MUSL, CLANG, GCC, GCC_11, MUSL, Toolchain, scratch, succeed};
+use crate::toolchain::{
+    self, AARCH64, AARCH64_MUSL, CLANG, GCC, GCC_11, MUSL, MUSL_CLANG, Toolchain, scratch, succeed,
+};
 
 /// Valid code has to be silent too. What is left out warns of the cases' own daring, by the plain compilers as well.
 const SILENT: &[&str] = &[
@@ -142,7 +144,13 @@ fn all() -> Vec<Build> {
         (CLANG, &["-O2"]),
         (CLANG, &["-O3", "-D_FORTIFY_SOURCE=2"]),
         (CLANG, &["-Os"]),
+        (
+            CLANG,
+            &["-O2", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+        ),
+        (CLANG, &["-O1", "-fsanitize=memory"]),
         (MUSL, &["-O2"]),
+        (MUSL_CLANG, &["-O2"]),
         (AARCH64, &["-O2"]),
         (AARCH64_MUSL, &["-O2"]),
     ]

@@ -124,6 +124,10 @@ fn matrix() -> Vec<Variant> {
         (CLANG, &["-O2", "-D_FORTIFY_SOURCE=2", "-std=c99"]),
         (CLANG, &["-O3", "-D_FORTIFY_SOURCE=3"]),
         (CLANG, &["-O2", "-ffast-math", "-fPIC"]),
+        (
+            CLANG,
+            &["-O2", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+        ),
         (MUSL, &["-O2"]),
         (MUSL, &["-O1", "-std=gnu89"]),
         (MUSL, &["-Os", "-std=c99"]),
