@@ -12,7 +12,7 @@ use crate::process::Process;
 use crate::stack::Stack;
 use crate::stdio::Streams;
 use crate::step::Step;
-use crate::{Error, dumpable};
+use crate::{Error, calls, dumpable};
 
 /// The plan, the stack, and what the child's owner will get.
 #[derive(Debug)]
@@ -36,20 +36,24 @@ impl Lent {
         }
     }
 
-    /// Makes the child and does not wait for it. Our copies of what only the child uses are closed then.
+    /// Makes the child and does not wait for it.
     pub(crate) fn make(&mut self, cgroup: Option<i32>) -> Result<Process, Error> {
         let stack = Stack::take().map_err(|source| self.plan.failed(Step::Stack, String::new(), source))?;
         let stack = self.stack.insert(stack);
         self.dumpable = self.plan.changes_credentials.then(dumpable::Guard::new);
         // SAFETY: all of it stays where it is until this is dropped, which is not before the child has left our memory.
         let made = unsafe { clone::make(&mut self.plan.block, stack, cgroup, Wait::NotAtAll) };
-        self.streams.close_theirs();
         process(&self.plan, made)
     }
 
     /// Whether the child may still be in our memory.
     pub(crate) fn is_used(&self) -> bool {
         self.plan.block.is_present()
+    }
+
+    /// Waits until it has left, or for a while.
+    pub(crate) fn await_leaving(&self) {
+        calls::futex_wait(&self.plan.block.present, 1);
     }
 }
 

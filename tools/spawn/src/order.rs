@@ -58,9 +58,9 @@ impl Order {
             return;
         };
         materials.lent.plan.block.batch = batch;
-        let process = materials
-            .lent
-            .make(materials.cgroup.as_ref().map(AsRawFd::as_raw_fd));
+        let cgroup = materials.cgroup.as_ref().map(AsRawFd::as_raw_fd);
+        let process = materials.lent.make(cgroup);
+        materials.lent.streams.close_theirs();
         let made = process.map(|process| (process, materials.lent));
         let mut stage = self.stage();
         if matches!(*stage, Stage::Making) {

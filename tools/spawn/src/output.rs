@@ -61,14 +61,6 @@ pub struct Output {
 }
 
 impl Command {
-    /// Runs it to its end. Standard streams are inherited, unless said otherwise.
-    ///
-    /// # Errors
-    /// As [`spawn`](Command::spawn) and [`Child::wait`].
-    pub fn status(&self) -> Result<ExitStatus, Error> {
-        self.spawn()?.wait()
-    }
-
     /// Runs it to its end and collects what it writes, within the limits of [`Capture::default`]. Unless said otherwise,
     /// standard input is empty and the other two are pipes.
     ///

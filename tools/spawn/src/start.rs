@@ -3,6 +3,7 @@
 
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::process::ExitStatus;
 
 use crate::clone::{self, Wait};
 use crate::lent::{self, Lent};
@@ -42,6 +43,32 @@ impl Command {
         }
     }
 
+    /// Runs it to its end. Standard streams are inherited, unless said otherwise.
+    ///
+    /// This thread is woken once, when it is over, where [`spawn`](Command::spawn) and [`Child::wait`] are woken twice.
+    ///
+    /// # Errors
+    /// As [`spawn`](Command::spawn) and [`Child::wait`].
+    pub fn status(&self) -> Result<ExitStatus, Error> {
+        // What a change of credentials does to our memory is to be put right as soon as it can be, not in the end.
+        if self.options.changes_credentials() {
+            return self.spawn()?.wait();
+        }
+        let mut lent = Lent::new(Plan::new(self, Defaults::INHERIT, Pace::Waits)?);
+        let process = lent.make(self.cgroup_fd())?;
+        // The child may not have its own descriptors yet, so those that are for it stay open.
+        let mut child = Child::new(process, lent.streams.take_ends());
+        let ended = child.wait();
+        // It has left, or is about to: an error says that somebody else has waited for its end.
+        while lent.is_used() {
+            lent.await_leaving();
+        }
+        match lent.plan.failure() {
+            None => ended,
+            Some(error) => Err(error),
+        }
+    }
+
     /// Starts the process and does not wait, not even for the child to be scheduled: some 20 µs. Whether the program runs
     /// is not known then; [`Starting`] comes to know it.
     ///
@@ -53,6 +80,7 @@ impl Command {
     pub fn start(&self) -> Result<Starting, Error> {
         let (mut lent, known, tie) = self.lend(Pace::GoesOn)?;
         let process = lent.make(self.cgroup_fd())?;
+        lent.streams.close_theirs();
         drop(tie);
         Ok(Starting::made(process, lent, known))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::lent::Lent;
 use crate::order::{Made, Order};
 use crate::process::Process;
-use crate::{Child, Error, calls, reaper};
+use crate::{Child, Error, reaper};
 
 /// A child of which is not known yet whether it runs the program.
 ///
@@ -88,7 +88,7 @@ impl Starting {
             let Stage::Made(_, lent) = &self.stage else {
                 panic!("`poll` has answered already");
             };
-            calls::futex_wait(&lent.plan.block.present, 1);
+            lent.await_leaving();
         }
     }
 

@@ -191,6 +191,14 @@ impl Streams {
         self.theirs.clear();
     }
 
+    /// What is ours for good, without what is the child's.
+    pub(crate) fn take_ends(&mut self) -> Streams {
+        Streams {
+            ends: std::mem::take(&mut self.ends),
+            ..Streams::default()
+        }
+    }
+
     fn pipe(&mut self, target: i32) -> io::Result<i32> {
         let (reader, writer) = io::pipe()?;
         if target == 0 {

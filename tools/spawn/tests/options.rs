@@ -41,3 +41,32 @@ fn every_option_holds_when_a_thread_starts_it() {
         check(&start);
     }
 }
+
+/// What a child tells by its status, it tells who waits only for that.
+#[test]
+fn a_command_that_is_run_to_its_end_is_the_same() {
+    let _one = ONE.lock();
+    let status = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(spawn::Stdio::piped());
+        command.status().unwrap()
+    };
+    assert_eq!(status("cat; exit 3").code(), Some(3));
+    assert!(status("[ \"$(ls /proc/self/fd | tr '\\n' ' ')\" = '0 1 2 3 ' ]").success());
+    let error = Command::new("sh").current_dir("/no/such").status().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot start `sh`: changing to the directory `/no/such`: No such file or directory (os error 2)"
+    );
+    let killed = status("kill -9 $$");
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&killed),
+        Some(libc::SIGKILL)
+    );
+    // SAFETY: takes no memory.
+    if unsafe { libc::geteuid() } == 0 {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exit $(($(id -u) == 54321 ? 7 : 1))"]);
+        assert_eq!(command.user(54_321).status().unwrap().code(), Some(7));
+    }
+}

@@ -17,6 +17,7 @@ pub(crate) const CASES: &[Case] = &[
     ("hygiene_masks_of_the_parent_stay", masks_stay),
     ("hygiene_the_parent_dies", parent_dies),
     ("hygiene_standard_streams_are_closed", closed_streams),
+    ("hygiene_descriptors_of_others_are_not_touched", others_stay),
     ("hygiene_dropped_before_it_is_known", dropped_early),
 ];
 
@@ -61,7 +62,7 @@ fn count() -> usize {
 /// One of every kind of end that a process can come to.
 fn one(starter: &Starter, index: usize) {
     let mut command = Command::new("/bin/true");
-    match index % 12 {
+    match index % 14 {
         0 => assert!(command.spawn().unwrap().wait().unwrap().success()),
         1 => assert!(command.start().unwrap().wait().unwrap().wait().unwrap().success()),
         2 => assert!(command.output().unwrap().stdout.is_empty()),
@@ -189,8 +190,13 @@ fn reaping_handler() {
     handle(libc::SIGCHLD, reap_all as *const () as libc::sighandler_t);
     for code in 0..100 {
         expect_status(code);
-        let error = Command::new("/no/such").spawn().unwrap_err();
-        assert_eq!(error.errno(), libc::ENOENT, "a failure is ours, whoever reaps");
+        for how in [
+            |command: &Command| command.spawn().map(drop),
+            |command: &Command| command.status().map(drop),
+        ] {
+            let error = how(&Command::new("/no/such")).unwrap_err();
+            assert_eq!(error.errno(), libc::ENOENT, "a failure is ours, whoever reaps");
+        }
     }
     let output = Command::new("echo").arg("x").output();
     assert!(output.is_ok() || !tells_after_all());
@@ -214,6 +220,7 @@ fn silent_failures() {
     handle(libc::SIGCHLD, reap_all as *const () as libc::sighandler_t);
     for _ in 0..20 {
         Command::new("/no/such").spawn().unwrap_err();
+        Command::new("/no/such").status().unwrap_err();
         Command::new("/no/such").start().unwrap().wait().unwrap_err();
     }
     await_quiet();
@@ -330,4 +337,32 @@ fn dropped_early() {
         child.terminate(Duration::from_secs(60)).unwrap().signal(),
         Some(libc::SIGTERM)
     );
+}
+
+/// A child that shares our descriptors for a moment leaves them as they are.
+fn others_stay() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: takes no memory; the number is nobody's.
+    let high = unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&writer), 300) };
+    assert_eq!(high, 300);
+    let before = descriptors();
+    for round in 0..200 {
+        let mut command = Command::new("sh");
+        // To numbers that are ours as well, and in a ring.
+        command
+            .args(["-c", "echo x >&5"])
+            .descriptor(3, writer.try_clone().unwrap())
+            .descriptor(4, Stdio::null())
+            .descriptor(5, writer.try_clone().unwrap());
+        if round % 2 == 0 {
+            assert!(command.status().unwrap().success());
+        } else {
+            assert!(command.spawn().unwrap().wait().unwrap().success());
+        }
+        drop(command);
+        let mut said = [0; 2];
+        std::io::Read::read_exact(&mut reader, &mut said).unwrap();
+        assert_eq!(&said, b"x\n");
+        assert_eq!(descriptors(), before);
+    }
 }
