@@ -90,6 +90,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("system-noshell", "system_noshell(argv)", Plain, None),
     row("spawn-noshell", "spawn_noshell(argv)", Plain, None),
+    row("spawn-status", "our spawn: Command::status", Plain, None),
     row("spawn", "our spawn: Command::spawn, wait", Plain, None),
     row("spawn-output", "our spawn: Command::output", Plain, None),
     row(

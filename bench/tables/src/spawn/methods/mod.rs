@@ -42,6 +42,7 @@ const METHODS: &[(&str, Method)] = &[
     ("std-pre-exec", standard::pre_exec),
     ("std-limits", limited::standard),
     ("spawn", own::sync),
+    ("spawn-status", own::status),
     ("spawn-output", own::output),
     ("spawn-async", own::asynchronous),
     ("spawn-starter", own::starter),

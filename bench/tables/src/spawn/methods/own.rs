@@ -4,11 +4,22 @@ use super::{Context, raw::said};
 use spawn::{Child, Command, Rules, Starter, Starting, Zygote};
 use std::cell::RefCell;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// `Command::spawn`, then `wait`.
 pub(super) fn sync(context: &Context) -> Result<Duration, String> {
     start_and_wait(&Command::new(&context.child))
+}
+
+/// `Command::status`, which keeps its caller until the child has ended, and wakes it once.
+pub(super) fn status(context: &Context) -> Result<Duration, String> {
+    let began = Instant::now();
+    let status = Command::new(&context.child)
+        .status()
+        .map_err(|error| error.to_string())?;
+    let blocked = began.elapsed();
+    succeeded(status).map(|()| blocked)
 }
 
 /// Starts a command and waits for its success.
@@ -60,7 +71,10 @@ fn away(
 }
 
 fn finish(mut child: Child) -> Result<(), String> {
-    let status = child.wait().map_err(|error| error.to_string())?;
+    succeeded(child.wait().map_err(|error| error.to_string())?)
+}
+
+fn succeeded(status: ExitStatus) -> Result<(), String> {
     if status.success() {
         Ok(())
     } else {
