@@ -1,36 +1,59 @@
 /*
- * A mutex for what is shared between threads, that fork() and handlers of signals get along with.
+ * A lock for what is shared between threads, that fork() and handlers of signals get along with.
  *
  * A fork copies locks as they are, and in the child nobody would unlock what another thread held: so a fork takes them all
  * first. A handler may run between any two instructions of a thread that holds one, and may itself fork or call system():
- * then it must not wait for the thread that it has interrupted.
+ * then it must not wait for the thread that it has interrupted. A mutex cannot tell whose it is at every instruction; this
+ * is one word, which is its holder.
  */
 #ifndef NOSHELL_LOCK_H
 #define NOSHELL_LOCK_H
 
+#include "kernel.h"
+
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 struct noshell_lock {
-    pthread_mutex_t mutex;
     _Atomic(pthread_t) holder; /* 0: nobody */
-    int passed;                /* a fork came by that had it already; belongs to the holder */
+    atomic_uint given;         /* how often; a futex */
+    atomic_int waiting;        /* threads */
+    int passed;                /* forks that came by and had it already; belongs to the holder */
 };
 
-#define NOSHELL_LOCK_INITIALIZER {PTHREAD_MUTEX_INITIALIZER, 0, 0}
+#define NOSHELL_LOCK_INITIALIZER {0, 0, 0, 0}
+
+/* The holder: 0, and then the lock is this thread's. */
+static inline pthread_t noshell_lock_try(struct noshell_lock *lock) {
+    pthread_t holder = 0;
+    atomic_compare_exchange_strong(&lock->holder, &holder, pthread_self());
+    return holder;
+}
 
 /* Takes the lock: 1, or 0 when this thread has it, which a handler has then interrupted. */
 static inline int noshell_lock_take(struct noshell_lock *lock) {
-    if (atomic_load_explicit(&lock->holder, memory_order_relaxed) == pthread_self())
-        return 0;
-    pthread_mutex_lock(&lock->mutex);
-    atomic_store_explicit(&lock->holder, pthread_self(), memory_order_relaxed);
+    pthread_t holder = noshell_lock_try(lock);
+    if (holder == 0 || holder == pthread_self())
+        return holder == 0;
+    atomic_fetch_add(&lock->waiting, 1);
+    for (;;) {
+        /* Who gives it after this is read makes the wait end at once. */
+        unsigned given = atomic_load(&lock->given);
+        if (noshell_lock_try(lock) == 0)
+            break;
+        noshell_call4(SYS_futex, &lock->given, FUTEX_WAIT_PRIVATE, given, NULL);
+    }
+    atomic_fetch_sub(&lock->waiting, 1);
     return 1;
 }
 
 static inline void noshell_lock_give(struct noshell_lock *lock) {
-    atomic_store_explicit(&lock->holder, 0, memory_order_relaxed);
-    pthread_mutex_unlock(&lock->mutex);
+    atomic_store(&lock->holder, 0);
+    atomic_fetch_add(&lock->given, 1);
+    if (atomic_load(&lock->waiting))
+        noshell_call3(SYS_futex, &lock->given, FUTEX_WAKE_PRIVATE, 1);
 }
 
 static inline void noshell_lock_before_fork(struct noshell_lock *lock) {
@@ -38,6 +61,7 @@ static inline void noshell_lock_before_fork(struct noshell_lock *lock) {
         lock->passed++;
 }
 
+/* In a child the threads that waited are still counted, and woken in vain. */
 static inline void noshell_lock_after_fork(struct noshell_lock *lock) {
     if (lock->passed)
         lock->passed--;

@@ -1,4 +1,5 @@
-//! Threads that race `system`, `popen` and `fork`, over many calls: every status is right, and nothing is left behind.
+//! Threads that race `system`, `popen` and `fork`, over many calls: every status is right, and nothing is left behind. And
+//! handlers of signals that fork.
 //!
 //! `NOSHELL_CALLS=COUNT` makes another number of calls than the 2,000 of `make test`; `make test-long` makes 100,000.
 
@@ -23,13 +24,19 @@ fn race(
     calls: u32,
     prepare: impl FnOnce(&mut std::process::Command, &Path),
 ) {
-    let program = program("threads", &[]);
+    let mut command = shell.command(program("threads", &[]));
+    command.arg(threads.to_string()).arg(calls.to_string());
+    all_right(name, command, prepare);
+}
+
+/// Runs a program to its end, of which it must have nothing to complain.
+fn all_right(
+    name: &str,
+    mut command: std::process::Command,
+    prepare: impl FnOnce(&mut std::process::Command, &Path),
+) {
     let folder = scratch(&format!("threads-{name}"));
-    let mut command = shell.command(program);
-    command
-        .arg(threads.to_string())
-        .arg(calls.to_string())
-        .current_dir(&folder);
+    command.current_dir(&folder);
     environment(&mut command, &folder);
     prepare(&mut command, &folder);
     let output = run(&mut command, b"", LIMIT);
@@ -78,4 +85,15 @@ fn one_thread_leaves_nothing() {
     race("one", Shell::Dash, 1, calls(), |command, _| {
         preload(command, &[&library()])
     });
+}
+
+/// A handler may fork while the thread that it has interrupted is in `popen` or `fclose`.
+#[test]
+fn handlers_may_fork() {
+    for (name, libraries) in [("forks-library", vec![]), ("forks-noshell", vec![library()])] {
+        let mut command = Shell::Dash.command(program("handlers", &[]));
+        command.arg((calls() / 20).to_string());
+        let libraries: Vec<&Path> = libraries.iter().map(|path| path.as_path()).collect();
+        all_right(name, command, |command, _| preload(command, &libraries));
+    }
 }
