@@ -12,6 +12,7 @@ use std::time::Duration;
 use support::{Shell, environment, library, preload, program, remove_scratch, run, sanitize, scratch, text};
 
 const LIMIT: Duration = Duration::from_secs(3000);
+const LIMIT_ALONE: Duration = Duration::from_secs(120);
 
 fn calls() -> u32 {
     std::env::var("NOSHELL_CALLS").map_or(2000, |text| text.parse().expect("NOSHELL_CALLS=COUNT"))
@@ -26,20 +27,21 @@ fn race(
 ) {
     let mut command = shell.command(program("threads", &[]));
     command.arg(threads.to_string()).arg(calls.to_string());
-    all_right(name, command, prepare);
+    all_right(name, command, LIMIT, prepare);
 }
 
 /// Runs a program to its end, of which it must have nothing to complain.
 fn all_right(
     name: &str,
     mut command: std::process::Command,
+    limit: Duration,
     prepare: impl FnOnce(&mut std::process::Command, &Path),
 ) {
     let folder = scratch(&format!("threads-{name}"));
     command.current_dir(&folder);
     environment(&mut command, &folder);
     prepare(&mut command, &folder);
-    let output = run(&mut command, b"", LIMIT);
+    let output = run(&mut command, b"", limit);
     remove_scratch(&folder);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(
@@ -92,8 +94,10 @@ fn one_thread_leaves_nothing() {
 fn handlers_may_fork() {
     for (name, libraries) in [("forks-library", vec![]), ("forks-noshell", vec![library()])] {
         let mut command = Shell::Dash.command(program("handlers", &[]));
-        command.arg((calls() / 20).to_string());
+        command.arg((calls().min(4000) / 20).to_string());
         let libraries: Vec<&Path> = libraries.iter().map(|path| path.as_path()).collect();
-        all_right(name, command, |command, _| preload(command, &libraries));
+        all_right(name, command, LIMIT_ALONE, |command, _| {
+            preload(command, &libraries)
+        });
     }
 }
