@@ -54,13 +54,13 @@ impl<'s, C: Close, E> Opened<'s, C, E> {
 
     /// Begins to write about so many bytes of text.
     #[inline(always)]
-    pub fn cursor(&mut self, about: usize) -> Cursor<'_, 's> {
+    pub fn __cursor(&mut self, about: usize) -> Cursor<'_, 's> {
         self.room.cursor(about)
     }
 
     /// Begins to write about so many bytes of what the buffer holds.
     #[inline(always)]
-    pub fn output(&mut self, about: usize) -> Output<'_, 's, E> {
+    pub fn __output(&mut self, about: usize) -> Output<'_, 's, E> {
         Output::new(self.room.cursor(about))
     }
 

@@ -280,13 +280,13 @@ impl<'r, 's> Cursor<'r, 's> {
 
     /// Appends what the format says literally, if it is long or no ASCII.
     #[inline(always)]
-    pub fn text(&mut self, text: &str) {
+    pub fn __text(&mut self, text: &str) {
         self.hand(|out| crate::text::append(out, Lead::EMPTY, text.as_bytes()));
     }
 
     /// Appends what the format says literally, if it is short.
     #[inline(always)]
-    pub fn lead(&mut self, lead: Lead) {
+    pub fn __lead(&mut self, lead: Lead) {
         self.hand(|out| alone(out, lead));
     }
 
@@ -295,7 +295,7 @@ impl<'r, 's> Cursor<'r, 's> {
     /// # Panics
     /// When the implementation of a formatting trait reports an error, as `format!` does.
     #[inline(always)]
-    pub fn arguments(&mut self, lead: Lead, arguments: fmt::Arguments<'_>) {
+    pub fn __arguments(&mut self, lead: Lead, arguments: fmt::Arguments<'_>) {
         self.hand(|out| by_core(out, lead, arguments));
     }
 }
@@ -323,14 +323,14 @@ impl<'r, 's, E> Output<'r, 's, E> {
 
     /// As for a [`Cursor`].
     #[inline(always)]
-    pub fn text(&mut self, text: &str) {
-        self.cursor.text(text);
+    pub fn __text(&mut self, text: &str) {
+        self.cursor.__text(text);
     }
 
     /// As for a [`Cursor`].
     #[inline(always)]
-    pub fn lead(&mut self, lead: Lead) {
-        self.cursor.lead(lead);
+    pub fn __lead(&mut self, lead: Lead) {
+        self.cursor.__lead(lead);
     }
 
     /// As for a [`Cursor`].

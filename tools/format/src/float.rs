@@ -251,7 +251,7 @@ macro_rules! floats {
 
             #[inline]
             fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
-                out.arguments(lead, format_args!($zeros, self, usize::from(width)));
+                out.__arguments(lead, format_args!($zeros, self, usize::from(width)));
             }
 
             #[inline(always)]

@@ -49,6 +49,12 @@ pub fn count(count: &usize) -> u16 {
     }
 }
 
+/// A width or precision for `core::fmt`.
+#[inline(always)]
+pub const fn wide(count: u16) -> usize {
+    count as usize
+}
+
 impl Layout {
     /// `{:08}`
     #[inline]

@@ -86,7 +86,7 @@ pub use fixed::{Fixed, Full};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::buffer::Buffer;
-    pub use crate::layout::{Align, Layout, count};
+    pub use crate::layout::{Align, Layout, count, wide};
     pub use crate::printf;
     pub use crate::specialize::probes::{
         binary, debug, display, lower_exp, lower_hex, octal, upper_exp, upper_hex,
@@ -158,9 +158,12 @@ macro_rules! __call {
     ([$macro:ident] [$buffer:expr] [$format:expr] [$([$($name:ident)?] [$value:expr])*]) => {{
         #[allow(unused_imports)]
         use $crate::__private::{Buffer as _, ByCore as _, BySpecialization as _};
-        match $buffer.__open(($(&$value,)*)) {
+        // What the values borrow is given back here, also where the call is the last expression of a block.
+        #[allow(clippy::let_and_return, clippy::let_unit_value)]
+        let outcome = match $buffer.__open(($(&$value,)*)) {
             opened => $crate::__private::$macro! { [$crate] [opened] [$format] $([$($name)?] [$value])* },
-        }
+        };
+        outcome
     }};
     ($macro:tt $buffer:tt $format:tt [$($done:tt)*] $name:ident = $value:expr $(, $($rest:tt)*)?) => {
         $crate::__call! { $macro $buffer $format [$($done)* [$name] [$value]] $($($rest)*)? }

@@ -174,14 +174,14 @@ macro_rules! formats {
             fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
                 let width = usize::from(width);
                 match $upper {
-                    false => out.arguments(lead, format_args!("{self:0width$e}")),
-                    true => out.arguments(lead, format_args!("{self:0width$E}")),
+                    false => out.__arguments(lead, format_args!("{self:0width$e}")),
+                    true => out.__arguments(lead, format_args!("{self:0width$E}")),
                 }
             }
 
             #[inline(always)]
             fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, _: &Layout, core: Arguments<'_>) {
-                out.arguments(lead, core);
+                out.__arguments(lead, core);
             }
         }
     };

@@ -1,6 +1,6 @@
 //! Which types have a fast form, and how the macros find out.
 //!
-//! The expansion of a macro doesn't know types, but method calls do: `(&Probe).plain(…)` finds [`BySpecialization`],
+//! The expansion of a macro doesn't know types, but method calls do: `(&Probe).__plain(…)` finds [`BySpecialization`],
 //! which is there for `Probe` if the type has a fast form, one step before [`ByCore`], which is there for every `&Probe`.
 //! In a generic function the type is known to have only what its bounds say, and `core::fmt` writes it.
 //!
@@ -91,34 +91,34 @@ type Formatting<T> = fn(&T, &mut Formatter<'_>) -> fmt::Result;
 /// The methods for types with a fast form.
 pub trait BySpecialization {
     /// `{}`
-    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
+    fn __plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
     /// `{:.3}`
-    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16);
+    fn __precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16);
     /// `{:02}`
-    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16);
+    fn __with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16);
 
     /// Everything else.
-    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
+    fn __laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
 }
 
 impl<K, T: Specialized<K> + ?Sized> BySpecialization for Probe<'_, K, T> {
     #[inline(always)]
-    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+    fn __plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
         self.value.plain(out, lead);
     }
 
     #[inline(always)]
-    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
+    fn __precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
         self.value.precise(out, lead, precision);
     }
 
     #[inline(always)]
-    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+    fn __with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
         self.value.with_zeros(out, lead, width);
     }
 
     #[inline(always)]
-    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>) {
+    fn __laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>) {
         self.value.laid_out(out, lead, layout, core);
     }
 }
@@ -126,50 +126,45 @@ impl<K, T: Specialized<K> + ?Sized> BySpecialization for Probe<'_, K, T> {
 /// The same methods for every type.
 pub trait ByCore {
     /// `{}`
-    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
+    fn __plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
     /// `{:.3}`
-    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16);
+    fn __precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16);
     /// `{:02}`
-    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16);
+    fn __with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16);
 
     /// Everything else.
-    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
+    fn __laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
 }
 
 impl<K, T: ?Sized> ByCore for &Probe<'_, K, T> {
     #[inline]
-    fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
-        out.arguments(lead, format_args!("{}", Formatted(self.value, self.core)));
+    fn __plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {
+        out.__arguments(lead, format_args!("{}", self));
     }
 
     #[inline]
-    fn precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
+    fn __precise(&self, out: &mut Cursor<'_, '_>, lead: Lead, precision: u16) {
         let precision = usize::from(precision);
-        out.arguments(
-            lead,
-            format_args!("{:.precision$}", Formatted(self.value, self.core)),
-        );
+        out.__arguments(lead, format_args!("{:.precision$}", self));
     }
 
     #[inline]
-    fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
+    fn __with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
         let width = usize::from(width);
-        out.arguments(lead, format_args!("{:0width$}", Formatted(self.value, self.core)));
+        out.__arguments(lead, format_args!("{:0width$}", self));
     }
 
     #[inline(always)]
-    fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, _: &Layout, core: Arguments<'_>) {
+    fn __laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, _: &Layout, core: Arguments<'_>) {
         out.hand(|out| by_core(out, lead, core));
     }
 }
 
-/// A value that is formatted by one of the traits, whichever `{}` names.
-struct Formatted<'a, T: ?Sized>(&'a T, Formatting<T>);
-
-impl<T: ?Sized> fmt::Display for Formatted<'_, T> {
+/// `{}` of a probe is the trait that it asks for.
+impl<K, T: ?Sized> fmt::Display for Probe<'_, K, T> {
     #[inline]
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        (self.1)(self.0, f)
+        (self.core)(self.value, f)
     }
 }
 

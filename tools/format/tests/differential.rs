@@ -168,6 +168,8 @@ fn floats() {
         same!("{:+.2}", value);
         same!("{:8.2}", value);
         same!("{:08.2}", value);
+        same!("{:08} {:012} {:09?}", value, value as f32, value);
+        same!("{:012e} {:012E}", value, value as f32);
         same!("{:<12.4}", value);
         same!("{:.3e}", value);
         same!("{:.0e}", value);
@@ -211,6 +213,13 @@ fn text_in_a_grid() {
         same!("{}{:?}{}", text, text, text.as_str());
         same!("{}", std::borrow::Cow::from(text.as_str()));
         same!("{:.2}|{:4}|{:<4}|{:>4}|{:^4}|", text, text, text, text, text);
+        same!(
+            "{:05}|{:02}|{:012}|",
+            text,
+            text.as_str(),
+            text.chars().next().unwrap_or('x')
+        );
+        same!("{:07} {:03}{:07?}", width > 7, width > 7, width > 7);
     }
 }
 
@@ -224,6 +233,42 @@ fn types_without_a_fast_form() {
     }
     let point = Point { x: -1, y: Some("é") };
     same!("{:?} {point:#?} {:5?}", point, point);
+    /// Shows what it was asked for.
+    struct Asked;
+    impl std::fmt::Display for Asked {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(
+                f,
+                "{:?} {:?} {:?} {} {} {} {}",
+                f.width(),
+                f.precision(),
+                f.fill(),
+                f.sign_plus(),
+                f.sign_minus(),
+                f.alternate(),
+                f.sign_aware_zero_pad()
+            )
+        }
+    }
+    impl std::fmt::LowerHex for Asked {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "x {self}")?;
+            std::fmt::Display::fmt(self, f)
+        }
+    }
+    same!("{Asked} {Asked:7} {Asked:07} {Asked:.3} {Asked:+} {Asked:-} {Asked:#} {Asked:é<+#04.5}");
+    same!(
+        "{:x} {:02x} {:.1x} {:#6x} {:w$} {:.p$} {:0w$}",
+        Asked,
+        Asked,
+        Asked,
+        Asked,
+        Asked,
+        Asked,
+        Asked,
+        w = 0,
+        p = 0
+    );
     same!(
         "{} {:>20} {:<5}",
         std::net::Ipv4Addr::LOCALHOST,

@@ -26,6 +26,11 @@ fn directory() -> PathBuf {
 
 /// What the compiler says of a function's body, as lines.
 fn compile(body: &str) -> Vec<String> {
+    compile_as("2024", "format", body)
+}
+
+/// The same in an edition, with the library by a name.
+fn compile_as(edition: &str, name: &str, body: &str) -> Vec<String> {
     let source = std::env::temp_dir().join(format!("hikyaku-format-{}-{:p}.rs", std::process::id(), &body));
     std::fs::write(
         &source,
@@ -35,17 +40,11 @@ fn compile(body: &str) -> Vec<String> {
     // Not /dev/null: the compiler renames its output, and would put a plain file there for root.
     let metadata = source.with_extension("rmeta");
     let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args([
-            "--edition=2024",
-            "--emit=metadata",
-            "--crate-type=bin",
-            "-A",
-            "warnings",
-            "-o",
-        ])
+        .arg(format!("--edition={edition}"))
+        .args(["--emit=metadata", "--crate-type=bin", "-A", "warnings", "-o"])
         .arg(&metadata)
         .arg("--extern")
-        .arg(format!("format={}", library().display()))
+        .arg(format!("{name}={}", library().display()))
         .arg("-L")
         .arg(format!("dependency={}", directory().display()))
         .arg(&source)
@@ -90,12 +89,58 @@ fn a_program_without_mistakes_compiles() {
 }
 
 #[test]
+fn the_library_may_have_another_name() {
+    let lines = compile_as(
+        "2024",
+        "lines",
+        r#"lines::append!(out, "{:>4} {:?}", 1, Some(2)); lines::c!(out, "%5d", 1);"#,
+    );
+    assert_eq!(lines, [""; 0]);
+}
+
+#[test]
+fn what_values_borrow_is_given_back_at_the_end_of_a_block() {
+    for edition in ["2018", "2021", "2024"] {
+        let lines = compile_as(
+            edition,
+            "format",
+            r#"let cell = std::cell::RefCell::new(1); format::append!(out, "{}", cell.borrow())"#,
+        );
+        assert_eq!(lines, [""; 0], "{edition}");
+    }
+}
+
+#[test]
+fn a_mistake_is_told_once() {
+    for (format, arguments) in [
+        ("{}", "Foo"),
+        ("{:>5}", "Foo"),
+        ("{:?} {:05}", "Foo, 1"),
+        ("{:.2}", "Foo"),
+        ("{:x}", "1.5"),
+        ("{:1$}", "1, 2u8"),
+        ("{}", "1, 2"),
+        ("{} {}", "1"),
+    ] {
+        let lines = compile(&format!("format::append!(out, \"{format}\", {arguments});"));
+        let errors = lines.iter().filter(|line| line.starts_with("error"));
+        // The last one counts the others.
+        assert_eq!(errors.count(), 2, "{format}: {lines:#?}");
+    }
+}
+
+#[test]
 fn mistakes_in_rusts_formats_are_reported_as_by_format() {
     for (format, arguments, place) in [
         ("{} {}", ", 1", "{}"),
         ("{}", ", 1, 2 + 3", "2 + 3"),
         ("{}", ", 1, x = 3", "3"),
         ("{:y}", ", 1", "y"),
+        ("{:!5}", ", 1", ""),
+        ("{:5!}", ", 1", ""),
+        ("{:99999999999}", ", 1", ""),
+        ("{0} {x} {}", ", 1, 2", ""),
+        ("{:w$}", ", 1, w = 2u8", ""),
         ("{", ", 1", ""),
         ("}", "", "}"),
         ("{:3$}", ", 1", "3$"),

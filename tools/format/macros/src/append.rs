@@ -17,7 +17,7 @@ use crate::lead::Statements;
 use crate::literal::Format;
 use crate::quote::fill;
 use crate::rust::{Count, Layout, Parsed, Piece, parse};
-use proc_macro::{Literal, Span, TokenStream, TokenTree};
+use proc_macro::{Ident, Literal, Span, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ pub(crate) fn append(input: &Input) -> TokenStream {
         Some((span, parsed)) => specialized(input, span, &parsed),
         None => (0, left_to_core(input)),
     };
-    block(input, "cursor", about, &body)
+    block(input, "__cursor", about, &body)
 }
 
 /// The block that takes the values by their names, and writes about so many bytes.
@@ -97,7 +97,7 @@ fn left_to_core(input: &Input) -> TokenStream {
         arguments.extend(fill(template, &[("NAME", &name), ("VALUE", &value.value)]));
     }
     fill(
-        "__out.arguments(__format::Lead::new(0, 0), __format::format_args!(ARGUMENTS));",
+        "__out.__arguments(__format::Lead::new(0, 0), __format::format_args!(ARGUMENTS));",
         &[("ARGUMENTS", &arguments)],
     )
 }
@@ -133,14 +133,12 @@ fn specialized(input: &Input, span: Span, parsed: &Parsed) -> (usize, TokenStrea
 
 /// A captured variable: what the format string's own surroundings know by that name.
 fn variable(name: &str, span: Span) -> TokenStream {
-    let tokens: TokenStream = name.parse().unwrap_or_default();
-    tokens
-        .into_iter()
-        .map(|mut token| {
-            token.set_span(span);
-            token
-        })
-        .collect()
+    // A raw name is the same name, and as for the compiler's own macros `{type}` is the variable `r#type`.
+    let variable = match name {
+        "self" | "Self" | "super" | "crate" => Ident::new(name, span),
+        _ => Ident::new_raw(name, span),
+    };
+    TokenTree::Ident(variable).into()
 }
 
 /// One call, for the writing of its pieces.
@@ -161,12 +159,7 @@ impl Site<'_> {
             "b" => "binary",
             "e" => "lower_exp",
             "E" => "upper_exp",
-            _ => {
-                return fill(
-                    "__out.arguments(LEAD, CORE);",
-                    &[("LEAD", lead), ("CORE", &self.core(name, kind, layout))],
-                );
-            }
+            _ => return self.by_core(name, kind, layout, lead),
         };
         let only_precision = Layout {
             precision: layout.precision,
@@ -178,26 +171,19 @@ impl Site<'_> {
             ..Layout::default()
         };
         let method = if layout == &Layout::default() {
-            fill("plain(&mut __out, LEAD)", &[("LEAD", lead)])
+            fill("__plain(&mut __out, LEAD)", &[("LEAD", lead)])
         } else if layout == &only_precision {
             fill(
-                "precise(&mut __out, LEAD, PRECISION)",
+                "__precise(&mut __out, LEAD, PRECISION)",
                 &[("LEAD", lead), ("PRECISION", &self.count(layout.precision))],
             )
         } else if let (&Some(Count::Is(_)), true) = (&layout.width, layout == &only_zeros) {
             fill(
-                "with_zeros(&mut __out, LEAD, WIDTH)",
+                "__with_zeros(&mut __out, LEAD, WIDTH)",
                 &[("LEAD", lead), ("WIDTH", &self.count(layout.width))],
             )
         } else {
-            fill(
-                "laid_out(&mut __out, LEAD, &__format::Layout { FIELDS }, CORE)",
-                &[
-                    ("LEAD", lead),
-                    ("FIELDS", &self.fields(layout)),
-                    ("CORE", &self.core(name, kind, layout)),
-                ],
-            )
+            return self.laid_out(probe, name, layout, lead);
         };
         fill(
             &format!("(&__format::{probe}(NAME)).METHOD;"),
@@ -205,22 +191,76 @@ impl Site<'_> {
         )
     }
 
-    /// `format_args!` of this value alone.
-    fn core(&self, name: &Binding, kind: &str, layout: &Layout) -> TokenStream {
+    /// A value with more than a precision or zeros. What may be wrong with it is looked at once, in the `let`s.
+    fn laid_out(&self, probe: &str, name: &Binding, layout: &Layout, lead: &TokenStream) -> TokenStream {
+        let mut lets = fill(
+            &format!("let __probe = __format::{probe}(NAME);"),
+            &[("NAME", &name.reference)],
+        );
+        let mut given = |variable: &str, count: Option<Count>| match count {
+            Some(Count::Argument(_)) => {
+                let template = format!("let {variable} = COUNT;");
+                lets.extend(fill(&template, &[("COUNT", &self.count(count))]));
+                fill(variable, &[])
+            }
+            _ => self.count(count),
+        };
+        let width = given("__width", layout.width);
+        let precision = given("__precision", layout.precision);
+        let wide = |count: &TokenStream| fill("__format::wide(COUNT)", &[("COUNT", count)]);
+        // The probe has `{}` whichever trait is meant.
+        let core = self.core(
+            &fill("__probe", &[]),
+            "",
+            layout,
+            [wide(&width), wide(&precision)],
+        );
+        fill(
+            "{ LETS (&__probe).__laid_out(&mut __out, LEAD, &__format::Layout { FIELDS }, CORE); }",
+            &[
+                ("LETS", &lets),
+                ("LEAD", lead),
+                ("FIELDS", &fields(layout, &width, &precision)),
+                ("CORE", &core),
+            ],
+        )
+    }
+
+    /// A value for which there is no fast form whatever its type.
+    fn by_core(&self, name: &Binding, kind: &str, layout: &Layout, lead: &TokenStream) -> TokenStream {
+        let counts = [layout.width, layout.precision].map(|count| match count {
+            Some(Count::Argument(index)) => self.names[index].value.clone(),
+            _ => TokenStream::new(),
+        });
+        let core = self.core(&name.value, kind, layout, counts);
+        fill(
+            "__out.__arguments(LEAD, CORE);",
+            &[("LEAD", lead), ("CORE", &core)],
+        )
+    }
+
+    /// `format_args!` of a value alone, with the width and the precision if it doesn't say them itself.
+    fn core(
+        &self,
+        value: &TokenStream,
+        kind: &str,
+        layout: &Layout,
+        [width, precision]: [TokenStream; 2],
+    ) -> TokenStream {
         let mut format = String::from("{0:");
-        let mut arguments = name.value.clone();
+        let mut arguments = value.clone();
         format.extend(layout.fill.into_iter().chain(layout.align).chain(layout.sign));
         format.push_str(if layout.alternate { "#" } else { "" });
         format.push_str(if layout.zero { "0" } else { "" });
         let mut extra = 0;
-        for (dot, count) in [("", layout.width), (".", layout.precision)] {
+        for (dot, count, given) in [("", layout.width, width), (".", layout.precision, precision)] {
             // Writing to a string can't fail.
             let _ = match count {
                 None => Ok(()),
                 Some(Count::Is(number)) => write!(format, "{dot}{number}"),
-                Some(Count::Argument(index)) => {
+                Some(Count::Argument(_)) => {
                     extra += 1;
-                    arguments.extend(fill(", VALUE", &[("VALUE", &self.names[index].value)]));
+                    arguments.extend(fill(", VALUE", &[("VALUE", &given)]));
                     write!(format, "{dot}{extra}$")
                 }
             };
@@ -238,43 +278,43 @@ impl Site<'_> {
         )
     }
 
-    fn fields(&self, layout: &Layout) -> TokenStream {
-        let align = match layout.align {
-            None => "Unknown",
-            Some('<') => "Left",
-            Some('^') => "Center",
-            Some(_) => "Right",
-        };
-        fill(
-            &format!(
-                "fill: {:?}, align: __format::Align::{align}, plus: {}, alternate: {}, zero: {},
-                 width: WIDTH, precision: PRECISION",
-                layout.fill.unwrap_or(' '),
-                layout.sign == Some('+'),
-                layout.alternate,
-                layout.zero,
-            ),
-            &[
-                ("WIDTH", &self.count(layout.width.or(Some(Count::Is(0))))),
-                ("PRECISION", &self.optional(layout.precision)),
-            ],
-        )
-    }
-
-    fn optional(&self, count: Option<Count>) -> TokenStream {
-        match count {
-            None => fill("__format::None", &[]),
-            Some(_) => fill("__format::Some(COUNT)", &[("COUNT", &self.count(count))]),
-        }
-    }
-
+    /// A width or precision, nothing if there is none.
     fn count(&self, count: Option<Count>) -> TokenStream {
         match count {
             None => TokenStream::new(),
             Some(Count::Is(number)) => TokenTree::Literal(Literal::u16_suffixed(number)).into(),
             Some(Count::Argument(index)) => {
-                fill("__format::count(NAME)", &[("NAME", &self.names[index].name)])
+                fill("__format::count(NAME)", &[("NAME", &self.names[index].reference)])
             }
         }
     }
+}
+
+/// The fields of the main crate's `Layout`.
+fn fields(layout: &Layout, width: &TokenStream, precision: &TokenStream) -> TokenStream {
+    let align = match layout.align {
+        None => "Unknown",
+        Some('<') => "Left",
+        Some('^') => "Center",
+        Some(_) => "Right",
+    };
+    let width = match layout.width {
+        None => fill("0", &[]),
+        Some(_) => width.clone(),
+    };
+    let precision = match layout.precision {
+        None => fill("__format::None", &[]),
+        Some(_) => fill("__format::Some(PRECISION)", &[("PRECISION", precision)]),
+    };
+    fill(
+        &format!(
+            "fill: {:?}, align: __format::Align::{align}, plus: {}, alternate: {}, zero: {},
+             width: WIDTH, precision: PRECISION",
+            layout.fill.unwrap_or(' '),
+            layout.sign == Some('+'),
+            layout.alternate,
+            layout.zero,
+        ),
+        &[("WIDTH", &width), ("PRECISION", &precision)],
+    )
 }

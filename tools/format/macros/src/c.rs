@@ -27,7 +27,7 @@ pub(crate) fn c(input: &Input) -> TokenStream {
             .collect();
         (0, error)
     });
-    block(input, "output", about, &body)
+    block(input, "__output", about, &body)
 }
 
 fn body(input: &Input, names: &[Binding]) -> Result<(usize, TokenStream), (String, Span)> {

@@ -44,7 +44,7 @@ impl Statements {
     pub(crate) fn finish(mut self) -> TokenStream {
         if !self.text.is_empty() {
             self.statements.extend(match lead(&self.text) {
-                Some(lead) => fill("__out.lead(LEAD);", &[("LEAD", &lead)]),
+                Some(lead) => fill("__out.__lead(LEAD);", &[("LEAD", &lead)]),
                 None => long(&self.text),
             });
         }
@@ -70,7 +70,7 @@ fn lead(text: &str) -> Option<TokenStream> {
 
 fn long(text: &str) -> TokenStream {
     fill(
-        "__out.text(TEXT);",
+        "__out.__text(TEXT);",
         &[("TEXT", &TokenTree::Literal(Literal::string(text)).into())],
     )
 }
