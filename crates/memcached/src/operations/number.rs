@@ -2,8 +2,10 @@
 
 use std::cell::OnceCell;
 
-/// Digits of the greatest 64-bit number.
-const DIGITS_MAX: usize = 20;
+use format::{Fixed, append};
+
+/// Room for the digits of a 64-bit number, of which there are 20 at most: `append!` is fastest where it may store whole words.
+const DIGITS_ROOM: usize = 32;
 
 /// Values longer than this are no numbers, whatever they hold.
 pub(crate) const NUMBER_LENGTH_MAX: u64 = 256;
@@ -29,31 +31,21 @@ pub(crate) fn parse(value: &[u8]) -> Option<u64> {
 }
 
 /// A number in decimal.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Decimal {
-    digits: [u8; DIGITS_MAX],
-    start: u8,
-}
+#[derive(Clone, Debug)]
+pub(crate) struct Decimal(Fixed<[u8; DIGITS_ROOM]>);
 
 impl Decimal {
-    pub(crate) fn new(mut number: u64) -> Decimal {
-        let mut digits = [0; DIGITS_MAX];
-        let mut start = DIGITS_MAX;
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                return Decimal {
-                    digits,
-                    start: start as u8,
-                };
-            }
-        }
+    #[inline]
+    pub(crate) fn new(number: u64) -> Decimal {
+        let mut digits = Fixed::new([0; DIGITS_ROOM]);
+        let written = append!(digits, "{number}");
+        debug_assert!(written.is_ok(), "a number has 20 digits at most");
+        Decimal(digits)
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.digits[usize::from(self.start)..]
+        self.0.as_bytes()
     }
 }
 
