@@ -82,25 +82,21 @@ fn hexadecimal_in_little_room<'r, 's>(
 
 /// As [`hexadecimal`], for a width above 8.
 #[inline(never)]
-fn wide<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, number: u64, width: u16, upper: bool) -> Cursor<'r, 's> {
-    out.word(lead.word());
+fn wide<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: u64, width: u16, upper: bool) -> Cursor<'r, 's> {
     let digits = Digits::hexadecimal(number, upper);
-    Layout::zeros(width).number(&mut out, Word::EMPTY, digits.as_bytes());
-    out
+    Layout::zeros(width).number(out, lead, Word::EMPTY, digits.as_bytes())
 }
 
 #[inline(never)]
 fn laid_out<'r, 's>(
-    mut out: Cursor<'r, 's>,
+    out: Cursor<'r, 's>,
     lead: Lead,
     number: u64,
     layout: &Layout,
     base: Base,
 ) -> Cursor<'r, 's> {
-    out.word(lead.word());
     let prefix = layout.sign(false).then(base.prefix(layout.alternate));
-    layout.number(&mut out, prefix, base.digits(number).as_bytes());
-    out
+    layout.number(out, lead, prefix, base.digits(number).as_bytes())
 }
 
 macro_rules! based {

@@ -10,7 +10,7 @@
 //! and above; `docs/guide/digits.md` has the proof. `tests/exhaustive.rs` compares both writers' formats with `core`.
 
 use crate::cursor::{Cursor, by_core};
-use crate::digits;
+use crate::digits::{self, Fill};
 use crate::fixed;
 use crate::integer::unsigned_64;
 use crate::layout::Layout;
@@ -167,11 +167,21 @@ pub(crate) fn zero_padded(out: &mut Cursor<'_, '_>, number: u64, count: usize) {
 /// `{:.3}`
 #[inline(never)]
 pub(crate) fn precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, precision: u16) -> Cursor<'r, 's> {
+    match usual(value, precision) {
+        Some([minus, integer, decimals]) => out.words_or([lead.word(), minus, integer, decimals], |out| {
+            any_precise(out, lead, value, precision)
+        }),
+        None => any_precise(out, lead, value, precision),
+    }
+}
+
+/// Sign, integer part, and point with decimals of numbers from 2⁻¹² to 10⁸ with 1 to 7 decimals: of nearly all there are.
+#[inline(always)]
+fn usual(value: f64, precision: u16) -> Option<[Word; 3]> {
     let bits = value.to_bits();
     let shift = 1075_u64.wrapping_sub(bits >> 52 & 0x7ff);
-    // Numbers from 2⁻¹² to 2⁵³, with 1 to 7 decimals: nearly all there are.
     if !(1..=64).contains(&shift) || !(1..=7).contains(&precision) {
-        return any_precise(out, lead, value, precision);
+        return None;
     }
     let (decimals, shift) = (usize::from(precision), shift as u32);
     let mantissa = bits & ((1 << 52) - 1) | 1 << 52;
@@ -188,13 +198,10 @@ pub(crate) fn precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, preci
     } else if integer < 100_000_000 {
         digits::up_to_eight(integer as u32)
     } else {
-        return any_precise(out, lead, value, precision);
+        return None;
     };
-    let minus = Word::minus_if(value.is_sign_negative());
     let decimals = Word::byte_if(b'.', true).then(digits::last(fraction as u32, decimals));
-    out.words_or([lead.word(), minus, digits, decimals], |out| {
-        any_precise(out, lead, value, precision)
-    })
+    Some([Word::minus_if(value.is_sign_negative()), digits, decimals])
 }
 
 #[inline(never)]
@@ -220,6 +227,16 @@ fn laid_out<'r, 's>(
     layout: &Layout,
     core: Arguments<'_>,
 ) -> Cursor<'r, 's> {
+    if let (Some(precision), Some(Fill::Spaces)) = (layout.precision, layout.fill_on_the_left())
+        && let Some([minus, integer, decimals]) = usual(value, precision)
+    {
+        let length = minus.length() + integer.length() + decimals.length();
+        let missing = usize::from(layout.width).saturating_sub(length);
+        if missing <= 8 {
+            out.words([lead.word(), Word::spaces(missing), minus, integer, decimals]);
+            return out;
+        }
+    }
     let rounded = layout
         .precision
         .and_then(|precision| Some((precision, round(value, precision)?)));
@@ -231,9 +248,7 @@ fn laid_out<'r, 's>(
     let length = fixed::written(&mut bytes, |out| {
         rounded.behind(out, Word::EMPTY, Word::EMPTY, precision)
     });
-    out.word(lead.word());
-    layout.number(&mut out, layout.sign(rounded.negative), &bytes[..length]);
-    out
+    layout.number(out, lead, layout.sign(rounded.negative), &bytes[..length])
 }
 
 macro_rules! floats {

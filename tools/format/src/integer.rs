@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::digits;
 use crate::digits::Fill;
 use crate::fixed::in_little_room;
-use crate::layout::{self, Layout};
+use crate::layout::Layout;
 use crate::scratch::Digits;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Debug, Display};
@@ -111,7 +111,7 @@ fn signed_in_little_room<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i64) -
 /// Appends a number with zeros in front up to a width.
 #[inline(never)]
 pub(crate) fn unsigned_with_zeros<'r, 's>(
-    mut out: Cursor<'r, 's>,
+    out: Cursor<'r, 's>,
     lead: Lead,
     number: u64,
     width: u16,
@@ -121,10 +121,8 @@ pub(crate) fn unsigned_with_zeros<'r, 's>(
     } else if number < EIGHT && width <= 8 {
         digits::right(number as u32, width.into(), Fill::Zeros)
     } else {
-        out.word(lead.word());
         let digits = Digits::decimal(number);
-        Layout::zeros(width).number(&mut out, Word::EMPTY, digits.as_bytes());
-        return out;
+        return Layout::zeros(width).number(out, lead, Word::EMPTY, digits.as_bytes());
     };
     out.words_or([lead.word(), digits], |out| {
         unsigned_with_zeros_in_little_room(out, lead, number, width)
@@ -181,21 +179,24 @@ fn laid_out<'r, 's>(
     number: u64,
     layout: &Layout,
 ) -> Cursor<'r, 's> {
-    out.word(lead.word());
+    let width = usize::from(layout.width);
     match layout.fill_on_the_left() {
-        Some(fill) if !negative && number < EIGHT => {
-            let width = usize::from(layout.width);
-            if width > 8 {
-                layout::fill(&mut out, if fill == Fill::Zeros { '0' } else { ' ' }, width - 8);
-            }
-            out.word(digits::right(number as u32, width.min(8), fill));
+        // Zeros have a function of their own, except for a width that an argument gives.
+        Some(Fill::Spaces) if !negative && number < EIGHT && width <= 16 => {
+            out.words([
+                lead.word(),
+                Word::spaces(width.saturating_sub(8)),
+                digits::right(number as u32, width.min(8), Fill::Spaces),
+            ]);
+            out
         }
-        _ => {
-            let digits = Digits::decimal(number);
-            layout.number(&mut out, layout.sign(negative), digits.as_bytes());
-        }
+        _ => layout.number(
+            out,
+            lead,
+            layout.sign(negative),
+            Digits::decimal(number).as_bytes(),
+        ),
     }
-    out
 }
 
 /// Decimal numbers, by the functions for their size.

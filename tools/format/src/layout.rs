@@ -89,32 +89,50 @@ impl Layout {
 
     /// Appends a number, whose sign and prefix come before the zeros that may fill it.
     #[inline]
-    pub(crate) fn number(&self, out: &mut Cursor<'_, '_>, prefix: Word, digits: &[u8]) {
+    pub(crate) fn number<'r, 's>(
+        &self,
+        mut out: Cursor<'r, 's>,
+        lead: Lead,
+        prefix: Word,
+        digits: &[u8],
+    ) -> Cursor<'r, 's> {
         let missing = usize::from(self.width).saturating_sub(prefix.length() + digits.len());
-        let (left, right) = if self.zero {
-            (0, 0)
-        } else {
-            self.sides(missing, Align::Right)
-        };
-        fill(out, self.fill, left);
+        if missing == 0 {
+            out.words([lead.word(), prefix]);
+            return append(out, Lead::EMPTY, digits);
+        }
+        out.word(lead.word());
+        if self.zero {
+            out.word(prefix);
+            fill(&mut out, '0', missing);
+            return append(out, Lead::EMPTY, digits);
+        }
+        let (left, right) = self.sides(missing, Align::Right);
+        fill(&mut out, self.fill, left);
         out.word(prefix);
-        fill(out, '0', if self.zero { missing } else { 0 });
         out.hand(|out| append(out, Lead::EMPTY, digits));
-        fill(out, self.fill, right);
+        fill(&mut out, self.fill, right);
+        out
     }
 
     /// Appends text, of which the precision may cut off the end.
     #[inline]
-    pub(crate) fn text(&self, out: &mut Cursor<'_, '_>, text: &str) {
+    pub(crate) fn text<'r, 's>(&self, mut out: Cursor<'r, 's>, lead: Lead, text: &str) -> Cursor<'r, 's> {
         let text = self.precision.map_or(text, |precision| cut(text, precision));
         let missing = match self.width {
             0 => 0,
             width => usize::from(width).saturating_sub(text.chars().count()),
         };
         let (left, right) = self.sides(missing, Align::Left);
-        fill(out, self.fill, left);
-        out.str(text);
-        fill(out, self.fill, right);
+        if left > 0 {
+            out.word(lead.word());
+            fill(&mut out, self.fill, left);
+            out.hand(|out| append(out, Lead::EMPTY, text.as_bytes()));
+        } else {
+            out.hand(|out| append(out, lead, text.as_bytes()));
+        }
+        fill(&mut out, self.fill, right);
+        out
     }
 
     #[inline]

@@ -40,10 +40,8 @@ fn wide<'r, 's>(out: Cursor<'r, 's>, lead: Lead, text: &str, width: u16) -> Curs
 }
 
 #[inline(never)]
-fn laid_out<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, text: &str, layout: &Layout) -> Cursor<'r, 's> {
-    out.word(lead.word());
-    layout.text(&mut out, text);
-    out
+fn laid_out<'r, 's>(out: Cursor<'r, 's>, lead: Lead, text: &str, layout: &Layout) -> Cursor<'r, 's> {
+    layout.text(out, lead, text)
 }
 
 #[inline(never)]

@@ -36,6 +36,15 @@ impl Word {
         }
     }
 
+    /// Up to eight spaces.
+    ///
+    /// # Panics
+    /// When there are more.
+    #[inline(always)]
+    pub(crate) const fn spaces(count: usize) -> Self {
+        Self::new(0x2020_2020_2020_2020, count)
+    }
+
     /// The sign of a number, or nothing: no branch that random signs would mispredict.
     #[inline(always)]
     pub(crate) const fn minus_if(negative: bool) -> Self {
