@@ -99,6 +99,21 @@ struct noshell_stderr noshell_stderr_find(const struct noshell_redirection *redi
     return places[2];
 }
 
+int noshell_stderr_is_at_end(const struct noshell_redirection *redirections, size_t count) {
+    struct noshell_stderr place = noshell_stderr_find(redirections, count, -1);
+    int writers = 0;
+    if (place.fd != NOSHELL_STDERR_FILE)
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        enum noshell_operator operator = redirections[i].operator;
+        if (operator == NOSHELL_DUPLICATE || operator == NOSHELL_CLOSE || operator == NOSHELL_READ ||
+            strcmp(redirections[i].path, place.path) != 0)
+            continue;
+        writers += operator == NOSHELL_READWRITE ? 2 : 1;
+    }
+    return writers < 2;
+}
+
 void noshell_death_report(int status, struct noshell_stderr place) {
     if (!WIFSIGNALED(status) || WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGPIPE)
         return;

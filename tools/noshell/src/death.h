@@ -21,6 +21,10 @@ struct noshell_stderr {
 /* Follows the redirections. `pipe_end` is the descriptor of the command that popen joins with its pipe, or -1. */
 struct noshell_stderr noshell_stderr_find(const struct noshell_redirection *redirections, size_t count, int pipe_end);
 
+/* Whether a word at the end of such a file is where the shell would have put it: it writes on from where the command's
+ * standard error has come to, which is not the end when others write to the file as well or it was not emptied. */
+int noshell_stderr_is_at_end(const struct noshell_redirection *redirections, size_t count);
+
 /* Prints what dash prints, if the command was ended by a signal that it tells of. */
 void noshell_death_report(int status, struct noshell_stderr place);
 

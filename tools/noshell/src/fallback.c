@@ -112,12 +112,21 @@ static int open_pidfd(struct noshell_spawn *spawn) {
     return 0;
 }
 
+/* What posix_spawn finds out in a child makes a SIGCHLD, which the caller of a command that does not exist must not get. */
+static int cannot_be_run(const char *path) {
+    struct stat status;
+    long error = noshell_stat(path, &status);
+    if (error == 0)
+        error = S_ISREG(status.st_mode) ? noshell_call3(SYS_faccessat, AT_FDCWD, path, X_OK) : -EACCES;
+    return (int)-error;
+}
+
 int noshell_spawn_by_library(struct noshell_spawn *spawn) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    int error = posix_spawn_file_actions_init(&actions);
+    int error = cannot_be_run(spawn->path);
     spawn->error = 0;
-    if (error)
+    if (error || (error = posix_spawn_file_actions_init(&actions)))
         return error;
     noshell_mask(SIG_BLOCK, spawn->held, &spawn->old_mask);
     error = posix_spawnattr_init(&attributes);

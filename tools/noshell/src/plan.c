@@ -1,6 +1,7 @@
 /* The decision how a command is run: see plan.h. */
 #define _GNU_SOURCE
 #include "plan.h"
+#include "death.h"
 #include "search.h"
 
 #include <errno.h>
@@ -32,6 +33,8 @@ static int is_child_ignored(void) {
 static enum noshell_reason plan_for_dash(struct noshell_plan *plan, char *const *environment) {
     if (is_child_ignored())
         return NOSHELL_CHILD_IGNORED;
+    if (!noshell_stderr_is_at_end(plan->command.redirections, plan->command.redirection_count))
+        return NOSHELL_REDIRECTION;
     plan->waits = plan->tells = 1;
     return noshell_environment_of_dash(environment, &plan->command, &plan->scratch, &plan->environment);
 }

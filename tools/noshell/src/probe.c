@@ -157,8 +157,11 @@ static int ask(void *argument) {
     return 0;
 }
 
-/* Runs `ask` in the process between, which makes no signal when it ends. 0 where the kernel has no clone3. */
-static int run_between(struct probe *probe) {
+/*
+ * Runs `ask` in the process between, which makes no signal when it ends. Without clone3 the shell is this process's own
+ * child for a moment, and handlers in this thread, which might wait for it, stay out.
+ */
+static void run_asking(struct probe *probe) {
     struct noshell_clone_arguments arguments = {
         .flags = NOSHELL_CLONE_VM | NOSHELL_CLONE_VFORK | NOSHELL_CLONE_CLEAR_SIGHAND,
         .stack = (uint64_t)(uintptr_t)probe->between_stack,
@@ -169,11 +172,13 @@ static int run_between(struct probe *probe) {
     probe->is_between = 1;
     noshell_mask(SIG_SETMASK, NOSHELL_ALL_SIGNALS, &old);
     pid = noshell_clone(&arguments, ask, probe);
-    if (pid > 0)
-        while (noshell_call4(SYS_wait4, pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
-            continue;
+    while (pid > 0 && noshell_call4(SYS_wait4, pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
+        continue;
+    if (pid < 0) {
+        probe->is_between = 0;
+        ask(probe);
+    }
     noshell_mask(SIG_SETMASK, old, NULL);
-    return pid > 0;
 }
 
 static const char *skip_digits(const char *text) {
@@ -221,11 +226,7 @@ int noshell_probe(enum noshell_shell *shell) {
     probe.between_stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
     probe.spawn.stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
     probe.answer = noshell_scratch_part(&scratch, ANSWER_MAX + 1);
-    /* Without clone3 the shell is this process's own child for a moment. */
-    if (!run_between(&probe)) {
-        probe.is_between = 0;
-        ask(&probe);
-    }
+    run_asking(&probe);
     probe.answer[ANSWER_MAX] = 0;
     *shell = judge(probe.answer);
     noshell_scratch_give(&scratch);

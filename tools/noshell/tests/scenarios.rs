@@ -15,13 +15,17 @@ use support::{Shell, environment, library, preload, program, remove_scratch, run
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Standard output, standard error and the end of a program.
-fn seen(program: &Path, scenario: &str, shell: Shell, noshell: bool) -> String {
+fn seen(wrapper: Option<&Path>, program: &Path, scenario: &str, shell: Shell, noshell: bool) -> String {
     let folder = scratch(&format!(
-        "{}-{scenario}-{}",
+        "{}{}-{scenario}-{}",
+        if wrapper.is_some() { "below-" } else { "" },
         program.file_name().unwrap().display(),
         shell.name()
     ));
-    let mut command = shell.command(program);
+    let mut command = shell.command(wrapper.unwrap_or(program));
+    if wrapper.is_some() {
+        command.arg(program);
+    }
     environment(command.arg(scenario).current_dir(&folder), &folder);
     if noshell {
         preload(&mut command, &[&library()]);
@@ -64,14 +68,19 @@ fn differences(theirs: &str, ours: &str) -> String {
 }
 
 fn compare(name: &str, options: &[&str], shell: Shell) {
+    compare_below(None, name, options, shell);
+}
+
+/// The same below a program that runs it.
+fn compare_below(wrapper: Option<&Path>, name: &str, options: &[&str], shell: Shell) {
     let program = program(name, options);
     let listed = support::text(&Command::new(&program).output().unwrap().stdout);
     assert!(listed.lines().count() > 2, "{name} lists its scenarios");
     let found: String = listed
         .lines()
         .filter_map(|scenario| {
-            let theirs = seen(&program, scenario, shell, false);
-            let ours = seen(&program, scenario, shell, true);
+            let theirs = seen(wrapper, &program, scenario, shell, false);
+            let ours = seen(wrapper, &program, scenario, shell, true);
             (theirs != ours).then(|| format!("{name} {scenario}\n{}", differences(&theirs, &ours)))
         })
         .collect();
@@ -106,4 +115,13 @@ fn surroundings_under_dash() {
 #[test]
 fn surroundings_under_bash() {
     compare("surroundings", &[], Shell::Bash);
+}
+
+/// Kernels before 5.3 have no clone3, and sandboxes may forbid it: then `posix_spawn` does the work.
+#[test]
+fn without_clone3() {
+    let wrapper = program("without_clone3", &[]);
+    for name in ["signals", "streams", "surroundings"] {
+        compare_below(Some(&wrapper), name, &[], Shell::Dash);
+    }
 }
