@@ -148,6 +148,8 @@ impl Campaign {
                         .plain()
                         .args(["-O1", "-c", "-o"])
                         .arg(object)
+                        // Compilers of C++ too: sites in C++ are held by the same harness.
+                        .arg("-xc")
                         .arg(source),
                 );
             }
@@ -165,7 +167,12 @@ impl Campaign {
         let sites = (0..self.sites)
             .map(|number| Site::random(&mut random, number, self.rows))
             .collect::<Vec<_>>();
-        let source = folder.join(format!("sites-{job}-{}.c", variant.toolchain.name));
+        let suffix = if variant.toolchain.name.ends_with("++") {
+            "cc"
+        } else {
+            "c"
+        };
+        let source = folder.join(format!("sites-{job}-{}.{suffix}", variant.toolchain.name));
         fs::write(&source, emit::file(&sites, &mut random)).expect("the scratch folder takes files");
         let objects = &harnesses
             .iter()

@@ -10,6 +10,7 @@
 //! | gcc and clang, musl | three and two | `-O1 -O2 -O3 -Os` × gnu89, gnu17, gnu2x |
 //! | gcc and clang, aarch64, glibc; gcc, aarch64, musl | four | `-O1 -O2 -O3 -Os` |
 //! | C99 proper, `-fPIC`, `-g3`, `-ffast-math`, `-funsigned-char`, `-march=native`, sanitizers | some | |
+//! | g++ and clang++ with `QRINTF_CXX`, in a test of their own | four | `-O1 -O2 -O3 -Os` × C++11, C++17 with `_FORTIFY_SOURCE=2`, C++20 |
 //! | left alone: `-O0`, `QRINTF_DISABLE`, `-fno-builtin` | four | |
 
 use std::{
@@ -19,11 +20,16 @@ use std::{
 
 use crate::{
     campaign::{Campaign, Outcome, Variant},
-    toolchain::{AARCH64, AARCH64_CLANG, AARCH64_MUSL, CLANG, GCC, GCC_11, MUSL, MUSL_CLANG, Toolchain},
+    toolchain::{
+        AARCH64, AARCH64_CLANG, AARCH64_MUSL, CLANG, CLANGXX, GCC, GCC_11, GXX, MUSL, MUSL_CLANG, Toolchain,
+    },
 };
 
 const CALLS_SHORT: u64 = 20_000;
 const CALLS_LONG: u64 = 1_000_000;
+
+/// One of how many ways to compile C++ is for the short run.
+const OVERLOADS_SHORT_OF: usize = 7;
 
 /// How many of the calls that are promised to need no library may call it all the same: empty texts for streams, and
 /// texts whose bound is far above what they come to.
@@ -42,6 +48,24 @@ fn twenty_thousand_calls_equal_the_library() {
     check(&campaign, CALLS_SHORT);
 }
 
+/// C++ promises nothing about what stays with the library, but most calls have to be ours.
+#[test]
+fn overloads_of_cplusplus_equal_the_library() {
+    let campaign = Campaign {
+        name: "overloads",
+        seed: seed(20_261_122),
+        variants: overloads().into_iter().step_by(OVERLOADS_SHORT_OF).collect(),
+        files: 1,
+        sites: 32,
+        rows: 28,
+    };
+    println!("QRINTF_FUZZ_SEED={}", campaign.seed);
+    let Outcome { total, faults, .. } = campaign.run();
+    println!("{total:?}");
+    assert!(faults.is_empty(), "QRINTF_FUZZ_SEED={}\n{faults}", campaign.seed);
+    assert!(total.specialized * 5 > total.calls, "{total:?}");
+}
+
 #[test]
 #[ignore = "takes many minutes: make fuzz-long"]
 fn a_million_calls_equal_the_library() {
@@ -51,7 +75,7 @@ fn a_million_calls_equal_the_library() {
     let campaign = Campaign {
         name: "a_million",
         seed: seed(now),
-        variants: [matrix(), product()].concat(),
+        variants: [matrix(), product(), overloads()].concat(),
         files: 1,
         sites: 60,
         rows: 95,
@@ -190,6 +214,31 @@ fn product() -> Vec<Variant> {
                 flags: vec![level, standard, check],
                 folds: true,
             }));
+        }
+    }
+    all
+}
+
+/// C++ with the overloads, which read formats when they run.
+fn overloads() -> Vec<Variant> {
+    let mut all = Vec::new();
+    for toolchain in [GXX, CLANGXX] {
+        for level in ["-O1", "-O2", "-O3", "-Os"] {
+            for standard in ["-std=c++11", "-std=c++17", "-std=c++20"] {
+                let check = if standard == "-std=c++17" {
+                    "-D_FORTIFY_SOURCE=2"
+                } else {
+                    "-U_FORTIFY_SOURCE"
+                };
+                let mut flags = vec![level, standard, check, "-DQRINTF_CXX", "-Wno-narrowing"];
+                // What C allows and C++ does not, in tables of values.
+                flags.extend((toolchain == GXX).then_some("-fpermissive"));
+                all.push(Variant {
+                    toolchain: toolchain.clone(),
+                    flags,
+                    folds: false,
+                });
+            }
         }
     }
     all

@@ -237,7 +237,7 @@ fn half(site: &Site, half: &str, format: &str) -> String {
         ),
         Form::Fprintf(kind) => {
             format!(
-                "{{ FILE *f = harness_{half}_stream({kind}); r = {}(f, {rest}); }}",
+                "{{ FILE *f = (FILE *)harness_{half}_stream({kind}); r = {}(f, {rest}); }}",
                 name("fprintf")
             )
         }

@@ -24,6 +24,8 @@ const QEMU: &[&str] = &["qemu-aarch64"];
 pub(crate) const GCC: Toolchain = plain("gcc", &["gcc"]);
 pub(crate) const GCC_11: Toolchain = plain("gcc-11", &["gcc-11"]);
 pub(crate) const CLANG: Toolchain = plain("clang", &["clang"]);
+pub(crate) const GXX: Toolchain = plain("g++", &["g++"]);
+pub(crate) const CLANGXX: Toolchain = plain("clang++", &["clang++"]);
 pub(crate) const MUSL: Toolchain = Toolchain {
     name: "musl",
     compiler: &["musl-gcc", "-static"],

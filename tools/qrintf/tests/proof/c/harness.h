@@ -10,6 +10,12 @@
 
 #include <stddef.h>
 
+/* The sites may be C++; the harness is C. */
+#ifdef __cplusplus
+#define _Bool bool
+extern "C" {
+#endif
+
 /* What the generator promises of a site when its output fits. */
 enum harness_promise {
     HARNESS_NOTHING, /* may be handed to the library */
@@ -101,5 +107,9 @@ const char *harness_edge(int length);
 
 /* Defined by the generated file: runs all its sites. */
 void sites_run(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
