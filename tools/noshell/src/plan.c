@@ -14,6 +14,9 @@
 
 #define FOUND_SIZE ((size_t)PATH_MAX)
 
+/* What the C library maps for its child. We could do without, but a caller that has no memory is to be told so. */
+#define LIBRARY_STACK ((size_t)36 << 10)
+
 static char *const no_environment[] = {NULL};
 
 /* A shell gives privileges up that it was not asked to keep. */
@@ -156,7 +159,7 @@ struct noshell_plan *noshell_plan_make(const char *text) {
     struct noshell_plan *plan;
     if (length >= NOSHELL_COMMAND_MAX || text[0] == '-' || text[0] == '+')
         return NULL;
-    plan = take_plan(length, environ_now);
+    plan = noshell_scratch_is_room(LIBRARY_STACK) ? take_plan(length, environ_now) : NULL;
     if (!plan)
         return NULL;
     plan->held = plan->held_directly = 0;

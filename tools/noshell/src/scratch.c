@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 /* What is kept: enough for nearly every command with nearly every environment. */
 #define KEPT_SIZE ((size_t)64 << 10)
@@ -49,6 +50,17 @@ void noshell_scratch_give(struct noshell_scratch *scratch) {
         atomic_flag_clear_explicit(&kept_taken, memory_order_release);
     else
         noshell_call2(SYS_munmap, scratch->base, scratch->size);
+}
+
+int noshell_scratch_is_room(size_t size) {
+    struct rlimit limit;
+    char *room;
+    if (noshell_call4(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 1;
+    room = map(size);
+    if (room)
+        noshell_call2(SYS_munmap, room, size);
+    return room != NULL;
 }
 
 void *noshell_scratch_part(struct noshell_scratch *scratch, size_t size) {

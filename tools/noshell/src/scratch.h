@@ -20,6 +20,9 @@ struct noshell_scratch {
 int noshell_scratch_take(struct noshell_scratch *scratch, size_t size);
 void noshell_scratch_give(struct noshell_scratch *scratch);
 
+/* Whether a process whose address space is limited has room for `size` bytes more, which are not taken. */
+int noshell_scratch_is_room(size_t size);
+
 /* A part of it, 16-aligned; NULL when what was taken does not suffice. */
 void *noshell_scratch_part(struct noshell_scratch *scratch, size_t size);
 

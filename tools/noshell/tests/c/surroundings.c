@@ -239,6 +239,17 @@ static void no_memory(void) {
     dprintf(1, "right: %d\n", result == 3 << 8 || (WEXITSTATUS(result) == 127 && errno == ENOMEM));
 }
 
+/* The library has no stack for its child then, and says so. */
+static void no_address_space(void) {
+    run_both("code 3");
+    for (rlim_t size = 1 << 12; size <= 4 << 20; size *= 4) {
+        struct rlimit little = {size, RLIM_INFINITY};
+        setrlimit(RLIMIT_AS, &little);
+        run_both("code 3");
+        run_both("code 3; :");
+    }
+}
+
 static void small_stack(void) {
     struct rlimit little = {256 << 10, 256 << 10};
     setrlimit(RLIMIT_STACK, &little);
@@ -256,6 +267,7 @@ static void small_files(void) {
 static void limits(void) {
     apart("no processes", no_processes);
     apart("no memory", no_memory);
+    apart("no address space", no_address_space);
     apart("a small stack", small_stack);
     apart("small files", small_files);
 }
