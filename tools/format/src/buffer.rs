@@ -176,3 +176,41 @@ impl Close for Shortened<'_, '_> {
             .map_err(|(needed, room)| Full { needed, room })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, Opened};
+    use crate::Fixed;
+    use crate::word::Lead;
+    use alloc::vec::Vec;
+
+    const LONG: &str = "longer than the room that there is";
+
+    #[test]
+    fn a_cursor_that_is_dropped_leaves_a_room_of_use() {
+        let mut out = Vec::with_capacity(4);
+        let (mut opened, ()): (Opened<'_, _, _>, ()) = out.__open(());
+        opened.__cursor(0).__text(LONG);
+        let mut cursor = opened.__cursor(0);
+        cursor.__lead(Lead::new(u64::from(b'.'), 1));
+        cursor.done();
+        opened.close();
+        assert_eq!(out.strip_suffix(b"."), Some(LONG.as_bytes()));
+    }
+
+    #[test]
+    fn a_cursor_that_is_dropped_leaves_storage_that_is_full() {
+        let mut out = Fixed::new([0; 20]);
+        let (mut opened, ()) = out.__open(());
+        let mut cursor = opened.__cursor(0);
+        cursor.__lead(Lead::new(u64::from(b'.'), 1));
+        cursor.done();
+        opened.__cursor(0).__text(LONG);
+        let mut cursor = opened.__cursor(0);
+        cursor.__text(LONG);
+        cursor.done();
+        let full = opened.close().map_err(|full| full.needed);
+        assert_eq!(full, Err(1 + 2 * LONG.len()));
+        assert!(out.is_empty());
+    }
+}

@@ -5,7 +5,8 @@
 //! little more than a list of calls, while no piece has to wait until the one before has stored its length to memory.
 //! Every write checks the room that is left; what doesn't fit takes a slow path in which the buffer grows or overflows.
 //!
-//! **Invariant:** from `at` to `end` lies room of the buffer, which is not touched but through the cursor while it exists.
+//! **Invariant:** from `at` to `end` lies room of the buffer, which is not touched but through the cursor while it exists: the
+//! room of a vector is left behind at the very moment that the vector grows, and storage is borrowed for as long as the room.
 //! **Invariant:** what lies before `at` has been written: from the beginning of the vector, or from `base` of fixed storage.
 //! It is UTF-8 whenever a piece is complete, unless [`Output`] says [`Bytes`].
 #![allow(unsafe_code)]
@@ -411,6 +412,8 @@ fn spill<'r, 's>(out: Cursor<'r, 's>, bytes: &[u8]) -> Cursor<'r, 's> {
             *missing += bytes.len();
         }
     }
+    // A cursor that is dropped before it is done must not leave the beginning of a room that is no more.
+    room.at = at;
     Cursor { at, room }
 }
 

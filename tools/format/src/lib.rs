@@ -1,9 +1,9 @@
 //! Formatting at compile time: [`append!`] has Rust's formats, [`c!`] has C's.
 //!
 //! `write!` reads its format string at compile time too, but then hands a description of it to code that interprets the
-//! description while the program runs, with a call through a pointer for each value. The macros here write the code out
-//! instead: text is copied, a number becomes digits in a register and one store, and the room in the buffer is looked at
-//! once for each piece.
+//! description while the program runs, with a call through a pointer for each value. The macros here write out a list of
+//! calls, one for each value with the text before it: a number becomes digits in a register and a store or two, and the
+//! room in the buffer is looked at once.
 //!
 //! ```
 //! use format::append;
