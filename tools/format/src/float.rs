@@ -204,6 +204,15 @@ fn usual(value: f64, precision: u16) -> Option<[Word; 3]> {
     Some([Word::minus_if(value.is_sign_negative()), digits, decimals])
 }
 
+/// The same behind up to eight spaces, which make up a width.
+#[inline(always)]
+pub(crate) fn usual_behind_spaces(value: f64, width: usize, precision: u16) -> Option<[Word; 4]> {
+    let [minus, integer, decimals] = usual(value, precision)?;
+    let length = minus.length() + integer.length() + decimals.length();
+    let missing = width.saturating_sub(length);
+    (missing <= 8).then(|| [Word::spaces(missing), minus, integer, decimals])
+}
+
 #[inline(never)]
 fn any_precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, precision: u16) -> Cursor<'r, 's> {
     match round(value, precision) {
@@ -228,14 +237,11 @@ fn laid_out<'r, 's>(
     core: Arguments<'_>,
 ) -> Cursor<'r, 's> {
     if let (Some(precision), Some(Fill::Spaces)) = (layout.precision, layout.fill_on_the_left())
-        && let Some([minus, integer, decimals]) = usual(value, precision)
+        && let Some(words) = usual_behind_spaces(value, layout.width.into(), precision)
     {
-        let length = minus.length() + integer.length() + decimals.length();
-        let missing = usize::from(layout.width).saturating_sub(length);
-        if missing <= 8 {
-            out.words([lead.word(), Word::spaces(missing), minus, integer, decimals]);
-            return out;
-        }
+        let [spaces, minus, integer, decimals] = words;
+        out.words([lead.word(), spaces, minus, integer, decimals]);
+        return out;
     }
     let rounded = layout
         .precision

@@ -145,7 +145,12 @@ fn unsigned_with_zeros_in_little_room<'r, 's>(
 
 /// Appends a number with zeros after its sign up to a width.
 #[inline(never)]
-fn signed_with_zeros<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, number: i64, width: u16) -> Cursor<'r, 's> {
+pub(crate) fn signed_with_zeros<'r, 's>(
+    mut out: Cursor<'r, 's>,
+    lead: Lead,
+    number: i64,
+    width: u16,
+) -> Cursor<'r, 's> {
     if number >= 0 {
         return unsigned_with_zeros(out, lead, number.unsigned_abs(), width);
     }
@@ -156,7 +161,7 @@ fn signed_with_zeros<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, number: i64, w
 
 /// Appends a number with everything that its format asks for.
 #[inline(never)]
-fn unsigned_laid_out<'r, 's>(
+pub(crate) fn unsigned_laid_out<'r, 's>(
     out: Cursor<'r, 's>,
     lead: Lead,
     number: u64,
@@ -167,7 +172,12 @@ fn unsigned_laid_out<'r, 's>(
 
 /// Appends a number with everything that its format asks for.
 #[inline(never)]
-fn signed_laid_out<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i64, layout: &Layout) -> Cursor<'r, 's> {
+pub(crate) fn signed_laid_out<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    number: i64,
+    layout: &Layout,
+) -> Cursor<'r, 's> {
     laid_out(out, lead, number < 0, number.unsigned_abs(), layout)
 }
 

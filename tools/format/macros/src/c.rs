@@ -142,9 +142,32 @@ fn call<'a>(
     };
     Some(if plain {
         written(function, &more, lead, value, None)
+    } else if let (Some(width), 'd' | 'i' | 'u' | 'x' | 'X') = (only_zeros(directive), directive.conversion) {
+        let width: TokenStream = TokenTree::Literal(Literal::u16_suffixed(width)).into();
+        written(
+            &format!("{function}_with_zeros"),
+            &more,
+            lead,
+            value,
+            Some(&width),
+        )
     } else {
         written(&format!("{function}_laid_out"), &more, lead, value, Some(&layout))
     })
+}
+
+/// The width, if it is written, filled with zeros, and all that there is.
+fn only_zeros(directive: &Directive) -> Option<u16> {
+    match directive.width {
+        Some(Count::Is(width))
+            if directive.zero
+                && directive.precision.is_none()
+                && !(directive.minus || directive.plus || directive.space || directive.alternate) =>
+        {
+            u16::try_from(width).ok()
+        }
+        _ => None,
+    }
 }
 
 /// Whether there are no flags and no width, and the precision, if there is one, is written and of a usual size.

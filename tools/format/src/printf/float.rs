@@ -6,7 +6,7 @@
 use super::layout::Layout;
 use crate::cursor::{Cursor, Output, Room};
 use crate::fixed::written;
-use crate::float::{DECIMALS_MAX, precise, round, zero_padded};
+use crate::float::{DECIMALS_MAX, precise, round, usual_behind_spaces, zero_padded};
 use crate::layout::fill;
 use crate::word::{Lead, Word};
 use crate::{digits, scientific};
@@ -102,6 +102,13 @@ fn any<'r, 's>(
         return out;
     }
     let precision = layout.precision.unwrap_or(6);
+    if letter == 'f'
+        && !(layout.minus || layout.plus || layout.space || layout.alternate || layout.zero)
+        && let Some(words) = usual_behind_spaces(value, layout.width, precision.min(99) as u16)
+    {
+        out.words(words);
+        return out;
+    }
     let (form, count) = match letter.to_ascii_lowercase() {
         'f' => {
             with_decimals(&mut out, value, precision, layout, sign);

@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use crate::based;
 use crate::cursor::{Cursor, Output};
-use crate::integer::{signed_32, signed_64, unsigned_32, unsigned_64, unsigned_with_zeros};
+use crate::integer::{self, signed_32, signed_64, unsigned_32, unsigned_64};
 use crate::scratch::Digits;
 use crate::word::{Lead, Word};
 
@@ -213,25 +213,69 @@ pub fn octal<L, T: Unsigned<L>, E>(
     out.hand(|out| any_octal(out, lead, value, layout));
 }
 
+/// `%05d`
+#[inline(always)]
+pub fn signed_with_zeros<L, T: Signed<L>, E>(
+    _: L,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    width: u16,
+) {
+    let value = value.value();
+    out.hand(|out| integer::signed_with_zeros(out, lead, value, width));
+}
+
+/// `%05u`
+#[inline(always)]
+pub fn unsigned_with_zeros<L, T: Unsigned<L>, E>(
+    _: L,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    width: u16,
+) {
+    let value = value.bits();
+    out.hand(|out| integer::unsigned_with_zeros(out, lead, value, width));
+}
+
+/// `%05x` and `%05X`
+#[inline(always)]
+pub fn hexadecimal_with_zeros<L, T: Unsigned<L>, E>(
+    _: L,
+    upper: bool,
+    out: &mut Output<'_, '_, E>,
+    lead: Lead,
+    value: &T,
+    width: u16,
+) {
+    let value = value.bits();
+    out.hand(|out| based::hexadecimal(out, lead, value, width, upper));
+}
+
 #[inline(never)]
 fn any_signed<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: i64, layout: &Layout) -> Cursor<'r, 's> {
-    let (sign, magnitude) = (layout.sign(value < 0), value.unsigned_abs());
-    if sign.length() == 0
-        && let Some(width) = layout.zeros()
-    {
-        return unsigned_with_zeros(out, lead, magnitude, width);
+    if let Some(layout) = layout.in_rust() {
+        return integer::signed_laid_out(out, lead, value, &layout);
     }
+    let (sign, magnitude) = (layout.sign(value < 0), value.unsigned_abs());
     let digits = Digits::decimal(magnitude);
     laid_out(out, lead, layout, sign, magnitude, digits.as_bytes())
 }
 
 #[inline(never)]
 fn any_unsigned<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: u64, layout: &Layout) -> Cursor<'r, 's> {
-    if let Some(width) = layout.zeros() {
-        return unsigned_with_zeros(out, lead, value, width);
+    // Signs are for signed numbers.
+    let layout = Layout {
+        plus: false,
+        space: false,
+        ..*layout
+    };
+    if let Some(layout) = layout.in_rust() {
+        return integer::unsigned_laid_out(out, lead, value, &layout);
     }
     let digits = Digits::decimal(value);
-    laid_out(out, lead, layout, Word::EMPTY, value, digits.as_bytes())
+    laid_out(out, lead, &layout, Word::EMPTY, value, digits.as_bytes())
 }
 
 #[inline(never)]
@@ -242,9 +286,6 @@ fn any_hexadecimal<'r, 's>(
     upper: bool,
     layout: &Layout,
 ) -> Cursor<'r, 's> {
-    if let (Some(width), false) = (layout.zeros(), layout.alternate) {
-        return based::hexadecimal(out, lead, value, width, upper);
-    }
     let prefix = if layout.alternate && value != 0 {
         let letter = if upper { b'X' } else { b'x' };
         Word::byte_if(b'0', true).then(Word::byte_if(letter, true))

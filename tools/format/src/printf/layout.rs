@@ -1,7 +1,7 @@
 //! Flags, width and precision, and the padding that follows from them.
 
 use crate::cursor::Cursor;
-use crate::layout::fill;
+use crate::layout::{Align, fill};
 use crate::text::append;
 use crate::word::{Lead, Word};
 
@@ -48,19 +48,21 @@ impl Layout {
         }
     }
 
-    /// The width, if it is of zeros and all that there is but signs and `#`.
-    #[inline(always)]
-    pub(crate) const fn zeros(&self) -> Option<u16> {
-        match *self {
-            Self {
-                minus: false,
-                zero: true,
-                precision: None,
-                width: 0..=0xffff,
-                ..
-            } => Some(self.width as u16),
-            _ => None,
+    /// The same for Rust's formats, if they have it.
+    #[inline]
+    pub(crate) fn in_rust(&self) -> Option<crate::layout::Layout> {
+        if self.space || self.precision.is_some() {
+            return None;
         }
+        Some(crate::layout::Layout {
+            fill: ' ',
+            align: if self.minus { Align::Left } else { Align::Right },
+            plus: self.plus,
+            alternate: false,
+            zero: self.zero && !self.minus,
+            width: u16::try_from(self.width).ok()?,
+            precision: None,
+        })
     }
 
     /// The sign of a signed number.
