@@ -9,8 +9,10 @@
 //! the child ended. Whoever started the child sees to it.
 
 use std::ffi::{c_char, c_void};
+use std::io::PipeReader;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
+use crate::copied;
 use crate::step::Step;
 
 /// One thing that the child does before it becomes the program.
@@ -58,6 +60,10 @@ pub(crate) struct Block {
     pub(crate) parts: bool,
     /// No signal may reach the child before it has said what signals do, for it may have been told to survive them.
     pub(crate) quiet: bool,
+    /// Where the child writes what failed if it has but a copy of this, else -1.
+    pub(crate) pipe: i32,
+    /// Our end of that.
+    pub(crate) answer: Option<PipeReader>,
     /// Made by a thread that is `SCHED_BATCH` where its own parent was not.
     pub(crate) batch: bool,
     pub(crate) operations: *const Operation,
@@ -84,6 +90,8 @@ impl Block {
             cgroup: -1,
             parts: false,
             quiet: false,
+            pipe: -1,
+            answer: None,
             batch: false,
             operations: std::ptr::null(),
             operation_count: 0,
@@ -114,9 +122,29 @@ impl Block {
         ))
     }
 
-    /// Whether the child may still be in our memory.
+    /// Whether the child may still be in our memory, or has a copy of it and has not told us how it went.
     pub(crate) fn is_present(&self) -> bool {
-        self.present.load(Ordering::Acquire) != 0
+        match &self.answer {
+            None => self.present.load(Ordering::Acquire) != 0,
+            Some(answer) => !self.hear(answer, false),
+        }
+    }
+
+    /// Waits for what a child tells that has but a copy of this.
+    pub(crate) fn await_answer(&self) {
+        while let Some(answer) = &self.answer
+            && !self.hear(answer, true)
+        {}
+    }
+
+    fn hear(&self, answer: &PipeReader, block: bool) -> bool {
+        let answered = copied::has_answered(answer, block);
+        if answered && let Some((failed, detail, errno)) = copied::hear(answer) {
+            self.errno.store(errno, Ordering::Relaxed);
+            self.detail.store(detail, Ordering::Relaxed);
+            self.failed.store(failed, Ordering::Release);
+        }
+        answered
     }
 }
 

@@ -153,6 +153,15 @@ pub(crate) fn wait(pidfd: BorrowedFd<'_>, block: bool) -> io::Result<Option<i32>
     }))
 }
 
+/// Ends a child of ours that nobody has waited for yet, so that the number is still its own.
+pub(crate) fn kill_and_reap(pid: c_int) {
+    // SAFETY: these take no memory.
+    unsafe {
+        libc::kill(pid, libc::SIGKILL);
+        libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL);
+    }
+}
+
 /// The kernel's `pidfd_info`, first version, 64 bytes.
 #[repr(C)]
 #[derive(Default)]

@@ -14,7 +14,7 @@ use libc::{
 use crate::block::{Block, address};
 use crate::stack::Stack;
 use crate::step::Step;
-use crate::{newborn, sys};
+use crate::{calls, copied, newborn, sys};
 
 const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
@@ -97,7 +97,13 @@ pub(crate) unsafe fn make(
     block.legacy = true;
     block.cgroup = cgroup.unwrap_or(-1);
     // SAFETY: as the caller's.
-    masked(true, || unsafe { clone(block, stack, flags) }).map_err(|errno| (Step::Clone, errno))
+    let made = masked(true, || unsafe { clone(block, stack, flags) });
+    match made {
+        // No kernel's answer to these flags.
+        Err(EINVAL) => masked(true, || copied::make(block, stack, wait)),
+        made => made,
+    }
+    .map_err(|errno| (Step::Clone, errno))
 }
 
 /// Makes a child that begins with all signals blocked, or with those that this thread blocks.
@@ -183,11 +189,7 @@ fn made(answer: isize, pidfd: i32) -> Result<Made, i32> {
     let pid = answer as i32;
     // Before Linux 5.2 `clone` ignores the flag, and there is nothing to hold the child by.
     if pidfd < 0 {
-        // SAFETY: the child is ours and not waited for yet, so the number is still its own; the calls take no memory.
-        unsafe {
-            libc::kill(pid, libc::SIGKILL);
-            libc::waitpid(pid, std::ptr::null_mut(), libc::__WALL);
-        }
+        calls::kill_and_reap(pid);
         return Err(ENOSYS);
     }
     Ok(Made {

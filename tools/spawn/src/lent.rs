@@ -53,6 +53,7 @@ impl Lent {
 
     /// Waits until it has left, or for a while.
     pub(crate) fn await_leaving(&self) {
+        self.plan.block.await_answer();
         calls::futex_wait(&self.plan.block.present, 1);
     }
 }

@@ -69,6 +69,7 @@ mod capability;
 mod child;
 mod clone;
 mod command;
+mod copied;
 mod descriptors;
 mod dumpable;
 mod environment;

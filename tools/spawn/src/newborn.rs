@@ -38,9 +38,21 @@ pub(crate) unsafe extern "C" fn main(block: usize) -> ! {
     let block = unsafe { &*(block as *const Block) };
     let (step, detail, errno) = run(block);
     block.report(step, detail, errno);
+    if block.pipe >= 0 {
+        tell(block.pipe, [step as i32 + 1, detail, errno]);
+    }
     loop {
         call(libc::SYS_exit_group, [127, 0, 0, 0, 0]);
     }
+}
+
+/// Reports to a parent whose memory this is only a copy of.
+fn tell(pipe: i32, report: [i32; 3]) {
+    let size = size_of_val(&report);
+    call(
+        libc::SYS_write,
+        [pipe as usize, (&raw const report) as usize, size, 0, 0],
+    );
 }
 
 #[inline(always)]
@@ -66,7 +78,7 @@ fn run(block: &Block) -> Failure {
     while index < block.operation_count {
         // SAFETY: there are `operation_count` operations at `operations`.
         let operation = unsafe { &*block.operations.add(index) };
-        if let Some(failed) = perform(operation, &mut saved) {
+        if let Some(failed) = perform(block, operation, &mut saved) {
             return failed;
         }
         index = index.wrapping_add(1);
@@ -79,7 +91,7 @@ fn run(block: &Block) -> Failure {
     (Step::Exec, 0, execute(block))
 }
 
-fn perform(operation: &Operation, saved: &mut i32) -> Option<Failure> {
+fn perform(block: &Block, operation: &Operation, saved: &mut i32) -> Option<Failure> {
     match *operation {
         Operation::Call {
             number,
@@ -101,6 +113,8 @@ fn perform(operation: &Operation, saved: &mut i32) -> Option<Failure> {
             let place = [*saved as usize, to as usize, 0, 0, 0];
             failure(call(libc::SYS_dup3, place)).map(|errno| (Step::Descriptor, to, errno))
         }
+        // A copy shares nothing, and the pipe must stay.
+        Operation::Part { first } if block.pipe >= 0 => close(first, u32::MAX),
         Operation::Part { first } => part(first),
         Operation::Close { first, last } => close(first, last),
         Operation::Capabilities { set, narrow } => set_capabilities(set, narrow),

@@ -12,10 +12,18 @@ use spawn::{Child, Command, Error, Starter};
 /// and a program that is open for writing cannot be executed (`ETXTBSY`).
 static ONE: Mutex<()> = Mutex::new(());
 
+/// All checks; under an emulator of another processor, all but of signals, of which qemu keeps the last for itself.
+fn here() -> impl Iterator<Item = &'static (&'static str, fn(checks::How<'_>))> {
+    let emulated = std::env::var_os("SPAWN_EMULATED").is_some();
+    checks::ALL
+        .iter()
+        .filter(move |(name, _)| !emulated || *name != "signals")
+}
+
 #[test]
 fn every_option_holds_when_waiting_for_the_program() {
     let _one = ONE.lock();
-    for (name, check) in checks::ALL {
+    for (name, check) in here() {
         println!("{name}");
         check(&Command::spawn);
     }
@@ -25,7 +33,7 @@ fn every_option_holds_when_waiting_for_the_program() {
 fn every_option_holds_without_waiting() {
     let _one = ONE.lock();
     let start = |command: &Command| -> Result<Child, Error> { command.start()?.wait() };
-    for (name, check) in checks::ALL {
+    for (name, check) in here() {
         println!("{name}");
         check(&start);
     }
@@ -36,7 +44,7 @@ fn every_option_holds_when_a_thread_starts_it() {
     let _one = ONE.lock();
     let starter = Starter::new().unwrap();
     let start = |command: &Command| -> Result<Child, Error> { starter.start(command)?.wait() };
-    for (name, check) in checks::ALL {
+    for (name, check) in here() {
         println!("{name}");
         check(&start);
     }
