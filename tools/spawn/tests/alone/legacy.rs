@@ -1,7 +1,8 @@
 //! Kernels without `clone3`, and filters that refuse it: what is started is the same.
 
-use spawn::{Child, Command, Error, Rules, Starter, Zygote};
+use spawn::{Child, Command, Error, Rules, Starter, Stdio, Step, Zygote};
 
+use crate::hygiene::{descriptors, no_children};
 use crate::{Case, checks};
 
 pub(crate) const CASES: &[Case] = &[
@@ -10,6 +11,7 @@ pub(crate) const CASES: &[Case] = &[
         "legacy_every_option_holds_where_a_filter_forbids_clone3",
         forbidden_clone3,
     ),
+    ("legacy_every_option_holds_where_no_memory_is_shared", copied),
     ("legacy_handlers_do_not_run_in_the_child", handlers),
     (
         "legacy_other_descriptors_close_without_close_range",
@@ -47,6 +49,22 @@ fn forbidden_clone3() {
     // With this answer glibc makes no thread, so nobody has a starter there.
     assert_eq!(Starter::new().unwrap_err().errno(), libc::EPERM);
     check_all(None);
+}
+
+fn copied() {
+    // What an emulator of a processor answers.
+    crate::filter::refuse(&[libc::SYS_clone3], libc::ENOSYS);
+    crate::filter::refuse_flag(libc::SYS_clone, libc::CLONE_PIDFD, libc::EINVAL);
+    let before = descriptors();
+    check_all(Some(&Starter::new().unwrap()));
+    // Below a descriptor's number of the child's, and at it.
+    for target in before.len() as i32..before.len() as i32 + 6 {
+        let mut command = Command::new("/no/such");
+        let error = command.descriptor(target, Stdio::null()).status().unwrap_err();
+        assert_eq!((error.step(), error.errno()), (Some(Step::Exec), libc::ENOENT));
+    }
+    assert_eq!(descriptors(), before);
+    no_children();
 }
 
 fn handlers() {
