@@ -1,6 +1,7 @@
 //! What `append!` and `c!` write to.
 
-use crate::cursor::{Bytes, Cursor, Encoding, Lent, Output, Room, Text, bytes_of};
+use crate::cursor::{Cursor, Lent, Room, bytes_of};
+use crate::encoding::{Bytes, Encoding, Output, Text};
 use crate::fixed::{Fixed, Full};
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -8,7 +8,7 @@
 //! **Invariant:** from `at` to `end` lies room of the buffer, which is not touched but through the cursor while it exists: the
 //! room of a vector is left behind at the very moment that the vector grows, and storage is borrowed for as long as the room.
 //! **Invariant:** what lies before `at` has been written: from the beginning of the vector, or from `base` of fixed storage.
-//! It is UTF-8 whenever a piece is complete, unless [`Output`] says [`Bytes`].
+//! It is UTF-8 whenever a piece is complete, unless an [`Output`](crate::encoding::Output) of bytes has the cursor.
 #![allow(unsafe_code)]
 
 use crate::word::{Lead, Word};
@@ -17,38 +17,6 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-
-/// Marks a buffer that holds UTF-8.
-#[derive(Debug)]
-pub struct Text;
-
-/// Marks a buffer that holds any bytes.
-#[derive(Debug)]
-pub struct Bytes;
-
-/// What a buffer may hold.
-pub trait Encoding {
-    /// The longest beginning of at most `length` bytes that may stand alone.
-    fn boundary(bytes: &[u8], length: usize) -> usize;
-}
-
-impl Encoding for Text {
-    #[inline]
-    fn boundary(bytes: &[u8], length: usize) -> usize {
-        // A byte that continues a character has the bits 10 in front.
-        (0..=length)
-            .rev()
-            .find(|at| bytes.get(*at).is_none_or(|byte| byte & 0xc0 != 0x80))
-            .unwrap_or(0)
-    }
-}
-
-impl Encoding for Bytes {
-    #[inline(always)]
-    fn boundary(_: &[u8], length: usize) -> usize {
-        length
-    }
-}
 
 /// Lends the bytes of a string to a room that only text is written to.
 #[inline(always)]
@@ -298,46 +266,6 @@ impl<'r, 's> Cursor<'r, 's> {
     #[inline(always)]
     pub fn __arguments(&mut self, lead: Lead, arguments: fmt::Arguments<'_>) {
         self.hand(|out| by_core(out, lead, arguments));
-    }
-}
-
-/// A cursor that knows what may be written.
-pub struct Output<'r, 's, E> {
-    cursor: Cursor<'r, 's>,
-    encoding: PhantomData<E>,
-}
-
-impl<'r, 's, E> Output<'r, 's, E> {
-    /// **Invariant:** the cursor's room is of a buffer with this encoding.
-    #[inline(always)]
-    pub(crate) fn new(cursor: Cursor<'r, 's>) -> Self {
-        Self {
-            cursor,
-            encoding: PhantomData,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn hand(&mut self, write: impl for<'x> FnOnce(Cursor<'x, 's>) -> Cursor<'x, 's>) {
-        self.cursor.hand(write);
-    }
-
-    /// As for a [`Cursor`].
-    #[inline(always)]
-    pub fn __text(&mut self, text: &str) {
-        self.cursor.__text(text);
-    }
-
-    /// As for a [`Cursor`].
-    #[inline(always)]
-    pub fn __lead(&mut self, lead: Lead) {
-        self.cursor.__lead(lead);
-    }
-
-    /// As for a [`Cursor`].
-    #[inline(always)]
-    pub fn done(self) {
-        self.cursor.done();
     }
 }
 

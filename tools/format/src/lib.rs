@@ -65,6 +65,7 @@ mod based;
 mod buffer;
 mod cursor;
 mod digits;
+mod encoding;
 mod fixed;
 mod float;
 mod hex;

@@ -4,7 +4,8 @@
 //! these can give them, else from `core`, whose digits are exact for every precision. This module puts them in C's form.
 
 use super::layout::Layout;
-use crate::cursor::{Cursor, Output, Room};
+use crate::cursor::{Cursor, Room};
+use crate::encoding::Output;
 use crate::fixed::written;
 use crate::float::{DECIMALS_MAX, precise, round, usual_behind_spaces, zero_padded};
 use crate::layout::fill;

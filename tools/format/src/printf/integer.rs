@@ -2,7 +2,8 @@
 
 use super::layout::Layout;
 use crate::based;
-use crate::cursor::{Cursor, Output};
+use crate::cursor::Cursor;
+use crate::encoding::Output;
 use crate::integer::{self, signed_32, signed_64, unsigned_32, unsigned_64};
 use crate::scratch::Digits;
 use crate::word::{Lead, Word};

@@ -2,7 +2,8 @@
 
 use super::integer::address;
 use super::layout::Layout;
-use crate::cursor::{Bytes, Cursor, Encoding, Output};
+use crate::cursor::Cursor;
+use crate::encoding::{Bytes, Encoding, Output};
 use crate::text::append;
 use crate::word::Lead;
 use alloc::borrow::Cow;
