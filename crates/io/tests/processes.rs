@@ -1,10 +1,11 @@
 //! Processes on a loop: started without being waited for, their pipes streams, their ends awaited.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use io::{Config, Descriptor, Loop, Stream, Turn};
-use spawn::{Child, Command, Stdio};
+use spawn::{Child, Command, Starter, Starting, Stdio};
 
 fn on_a_loop<T>(test: impl AsyncFnOnce() -> T) -> T {
     Loop::new(Config::default()).unwrap().run(async {
@@ -14,8 +15,15 @@ fn on_a_loop<T>(test: impl AsyncFnOnce() -> T) -> T {
     })
 }
 
+/// The thread that makes the processes of all loops here.
+static STARTER: LazyLock<Starter> = LazyLock::new(|| Starter::new().unwrap());
+
 async fn start(command: &Command) -> Result<Child, spawn::Error> {
-    let mut starting = Descriptor::new(command.start()?).unwrap();
+    known(STARTER.start(command)?).await
+}
+
+async fn known(starting: Starting) -> Result<Child, spawn::Error> {
+    let mut starting = Descriptor::new(starting).unwrap();
     starting.when_readable(|it| it.poll().transpose()).await
 }
 
@@ -60,11 +68,15 @@ fn what_goes_into_a_filter_comes_out_of_it() {
 #[test]
 fn a_program_that_is_missing_is_told_without_waiting() {
     on_a_loop(async || {
-        let error = start(&Command::new("/no/such/program")).await.unwrap_err();
-        assert_eq!(
-            (error.step(), error.errno()),
-            (Some(spawn::Step::Exec), libc::ENOENT)
-        );
+        let command = Command::new("/no/such/program");
+        // By a thread, and on the loop itself.
+        for starting in [STARTER.start(&command), command.start()] {
+            let error = known(starting.unwrap()).await.unwrap_err();
+            assert_eq!(
+                (error.step(), error.errno()),
+                (Some(spawn::Step::Exec), libc::ENOENT)
+            );
+        }
     });
 }
 

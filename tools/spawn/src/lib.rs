@@ -40,7 +40,7 @@
 //! ```text
 //!   Command ──(all that can be decided or allocated)──> Plan: operations, arguments, environment, open streams
 //!                                                         │  block of memory, shared
-//!   parent: blocks signals, clone3(VM | VFORK | PIDFD | CLEAR_SIGHAND) onto a stack of its own
+//!   parent: clone3(VM | VFORK | PIDFD | CLEAR_SIGHAND | FILES) onto a stack of its own
 //!                                                         │
 //!   child:  signals · session · descriptors · limits · user · capabilities · directory · mask · execve
 //!                                                         │  each a raw system call; the first that fails is written down
@@ -55,10 +55,10 @@
 //!   the error is returned, and no `SIGCHLD` tells of it.
 //! * **No zombies**: see [`Child`] for what dropping does.
 //! * **The same on older kernels**, and behind filters that do not know `clone3`: then `clone` does it, and the child makes
-//!   up for what `clone` does not do.
-//! * The calling thread waits until the child has left its memory, [`Command::spawn`]; or makes it and goes on,
-//!   [`Command::start`]; or has it made by a [`Starter`], a thread beside an event loop, or by a [`Zygote`], for daemons that
-//!   give up their rights.
+//!   up for what `clone` does not do. In emulators that know neither, the child is forked.
+//! * The calling thread waits for the end, [`Command::status`]; until the child has left its memory, [`Command::spawn`]; or
+//!   makes it and goes on, [`Command::start`]; or has it made by a [`Starter`], a thread beside an event loop, or by a
+//!   [`Zygote`], for daemons that give up their rights.
 //!
 //! `SIGCHLD` belongs to the program: a handler that reaps everything takes statuses from us too, and so does ignoring it.
 //! From Linux 6.15 on they are known all the same; before, [`Error::StatusTaken`] says what happened.

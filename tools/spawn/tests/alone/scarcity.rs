@@ -175,6 +175,7 @@ fn of_processes() {
         assert_eq!((error.step(), error.errno()), (Some(Step::Clone), libc::EAGAIN));
         assert_eq!(descriptors(), before);
     }
+    assert_eq!(Command::new("true").status().unwrap_err().errno(), libc::EAGAIN);
     spawn::force_legacy_clone(true);
     assert_eq!(Command::new("true").spawn().unwrap_err().errno(), libc::EAGAIN);
     no_children();
