@@ -308,3 +308,27 @@ fn the_crate_may_have_another_name() {
     renamed::log!(out, "{captured}{x}", x = 3);
     assert_eq!(out, b"123");
 }
+
+#[test]
+fn a_function_may_take_any_buffer() {
+    use format::Buffer;
+    fn line<B: Buffer>(out: &mut B, name: &str) -> B::Outcome {
+        append!(out, "{name:>4} {:02}", 7)
+    }
+    fn written(out: &mut impl Buffer<Outcome = ()>) {
+        line(out, "a");
+        format::c!(out, " %s %.1f", "b", 2.5);
+    }
+    let (mut text, mut bytes) = (String::new(), Vec::new());
+    written(&mut text);
+    written(&mut bytes);
+    assert_eq!(
+        (text.as_bytes(), bytes.as_slice()),
+        (&b"   a 07 b 2.5"[..], &b"   a 07 b 2.5"[..])
+    );
+    let mut storage = [0; 10];
+    let mut slice = &mut storage[..];
+    assert_eq!(line(&mut slice, "a"), Ok(()));
+    assert_eq!(line(&mut slice, "a"), Err(format::Full { needed: 7, room: 3 }));
+    assert_eq!(line(&mut format::Fixed::new([0; 7]), "b"), Ok(()));
+}
