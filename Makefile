@@ -8,6 +8,7 @@ FUZZ_SECONDS ?= 60
 NOSHELL_FUZZ ?= 50000:2
 
 TARGET   := $(or $(CARGO_TARGET_DIR),target)
+AARCH64  := $(abspath $(TARGET))/aarch64-unknown-linux-gnu/noshell
 HIKYAKU  := $(TARGET)/release/hikyaku
 QRINTF   := $(TARGET)/release/qrintf-cc
 ROOT     := $(DESTDIR)$(PREFIX)
@@ -58,7 +59,7 @@ test-long: ## build Redis, memcached, nginx, sqlite, curl and pkgconf by qrintf-
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
 	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
 
-test-aarch64: ## build spawn and the tables for aarch64, and run spawn's tests in an emulator, which knows no clone3
+test-aarch64: ## build spawn, libnoshell and the tables for aarch64, and try the first two in an emulator, which knows no clone3
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \
 	    apt-get -q -y install --no-install-recommends qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross >/dev/null
 	rustup target add aarch64-unknown-linux-gnu
@@ -68,6 +69,9 @@ test-aarch64: ## build spawn and the tables for aarch64, and run spawn's tests i
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
 	    $(CARGO) test --locked -p hikyaku-spawn --target aarch64-unknown-linux-gnu --lib \
 	        --test basics --test capture --test options
+	$(MAKE) --no-print-directory -C tools/noshell CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar OUT=$(AARCH64)
+	aarch64-linux-gnu-gcc -Itools/noshell/include -o $(AARCH64)/spawn tools/noshell/examples/spawn.c $(AARCH64)/libnoshell.a
+	qemu-aarch64 -L /usr/aarch64-linux-gnu $(AARCH64)/spawn | grep -x 'EVERY OTHER DESCRIPTOR IS CLOSED'
 
 lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
 	$(CARGO) fmt --all --check
