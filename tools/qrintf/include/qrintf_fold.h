@@ -27,7 +27,6 @@
 
 #define QRINTF_NONE (-1)
 #define QRINTF_STAR (-2)
-#define QRINTF_NUMBER_MAX 999
 
 /* What an argument has to be: the first of them integers, the last ones what libc may have to write after all. */
 #define QRINTF_KIND_UNKNOWN 0
@@ -39,64 +38,79 @@
 #define QRINTF_KIND_POINTER 6
 #define QRINTF_KIND_DOUBLE 7
 
-/* The kinds that letters ask for, from '@' on. */
-#define QRINTF_KINDS                                  \
-    "\0\0\0\0\0\7\7\7\0\0\0\0\0\0\0\0" /* EFG */      \
-    "\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0" /* X */        \
-    "\0\0\0\4\2\7\7\7\0\2\0\0\0\0\0\3" /* cdefgi o */ \
-    "\6\0\0\5\0\3\0\0\3\0\0\0\0\0\0\0" /* p s u x */
+/*
+ * What the characters from '@' on mean: as a conversion the kind that they ask for, as a length the size of an integer,
+ * with 1 added where the letter cannot be doubled. None is both, as a conversion cannot be one of "hljzt".
+ */
+#ifdef __LP64__
+#define QRINTF_LONG "\10"
+#define QRINTF_WORD "\11"
+#else
+#define QRINTF_LONG "\4"
+#define QRINTF_WORD "\5"
+#endif
+#define QRINTF_MEANINGS                                                                      \
+    "\0\0\0\0\0\7\7\7\0\0\0\0\0\0\0\0"                                 /* EFG */             \
+    "\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0"                                 /* X */               \
+    "\0\0\0\4\2\7\7\7\2\2\11\0" QRINTF_LONG "\0\0\3"                   /* cdefg h i j l o */ \
+    "\6\0\0\5" QRINTF_WORD "\3\0\0\3\0" QRINTF_WORD "\0\0\0\0\0"       /* p s t u x z */
 
 /* Whether the format is a literal: of those that are constant, the one that is an array. */
 #define QRINTF_IS_LITERAL(f) (__builtin_constant_p(f) && __builtin_types_compatible_p(__typeof__(f), char[]))
 /* The format if it is a literal, else an empty one, so that what follows is constant in any case. */
 #define QRINTF_LITERAL(f) __builtin_choose_expr(qrintf_literal, f, "")
-#define QRINTF_IS(i, text, length) (__builtin_strncmp(qrintf_format + (i), text, length) == 0)
+/* Whether `text`, of `length` bytes, is what stands at i. */
+#define QRINTF_IS(i, text, length) !__builtin_strncmp(qrintf_format + i, text, length)
 
+/*
+ * The arguments of these are names: parentheses would be two more tokens each time.
+ *
+ *     QRINTF_NEXT(i)       the position of the next '%' from i on, or of the end; QRINTF_NEXT2 looks behind "%%"
+ *     QRINTF_FLAGS(i) QRINTF_DIGITS(i) QRINTF_LENGTHS(i)     how many such characters stand there; clang stops at 5
+ *     QRINTF_BYTE(i)       a character, within a QRINTF_CONSTANT
+ */
 #ifdef __clang__
+static const char *const qrintf_meanings __attribute__((__unused__)) = QRINTF_MEANINGS;
+/* 1 for a flag, 2 for a digit, 4 for a length, by the character's lowest seven bits. */
+static const char *const qrintf_classes __attribute__((__unused__)) =
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\1\0\0\1\0\0\0\0\0\0\0\1\0\1\0\0\3\2\2\2\2\2\2\2\2\2\0\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+    "\0\0\0\0\0\0\0\0\4\0\4\0\4\0\0\0\0\0\0\0\4\0\0\0\0\0\4\0\0\0\0\0";
 #define QRINTF_TEXT(f)
 #define QRINTF_BYTE(i) qrintf_format[i]
-/* A constant from characters of the literal. */
 #define QRINTF_CONSTANT(name, expression) enum { name = (expression) };
-#define QRINTF_KIND_OF(letter) QRINTF_KINDS[letter]
-/* The position of the next '%' or of the end. */
-#define QRINTF_NEXT(i) (qrintf_length - (int)__builtin_strlen(__builtin_strchr(qrintf_format + (i), '%') ?: ""))
-/* How many characters from i on are in the set; QRINTF_SPAN stops at 5, QRINTF_SPAN2 at 2. */
-#define QRINTF_IN(i, set) (__builtin_memchr(set, qrintf_format[i], sizeof(set) - 1) != 0)
-#define QRINTF_SPAN2(i, set) (!QRINTF_IN(i, set) ? 0 : !QRINTF_IN((i) + 1, set) ? 1 : 2)
-#define QRINTF_SPAN(i, set)         \
-    (!QRINTF_IN(i, set)         ? 0 \
-     : !QRINTF_IN((i) + 1, set) ? 1 \
-     : !QRINTF_IN((i) + 2, set) ? 2 \
-     : !QRINTF_IN((i) + 3, set) ? 3 \
-     : !QRINTF_IN((i) + 4, set) ? 4 \
+#define QRINTF_NEXT(i) qrintf_length - (int)__builtin_strlen(__builtin_strchr(qrintf_format + i, '%') ?: "")
+#define QRINTF_NEXT2(i) qrintf_length - (int)__builtin_strlen(__builtin_strchr(qrintf_format + i + 2, '%') ?: "")
+#define QRINTF_IN(i, class) (qrintf_classes[qrintf_format[i] & 127] & class)
+#define QRINTF_SPAN(i, class)       \
+    (!QRINTF_IN(i, class)       ? 0 \
+     : !QRINTF_IN(i + 1, class) ? 1 \
+     : !QRINTF_IN(i + 2, class) ? 2 \
+     : !QRINTF_IN(i + 3, class) ? 3 \
+     : !QRINTF_IN(i + 4, class) ? 4 \
                                 : 5)
-/* Whether a character is one of the n from i on. */
-#define QRINTF_HAS(i, n, text) (__builtin_memchr(qrintf_format + (i), *(text), (__SIZE_TYPE__)(n)) != 0)
+#define QRINTF_FLAGS(i) QRINTF_SPAN(i, 1)
+#define QRINTF_DIGITS(i) QRINTF_SPAN(i, 2)
+#define QRINTF_LENGTHS(i) QRINTF_SPAN(i, 4)
 #else
+static const char qrintf_meanings[] __attribute__((__unused__)) = QRINTF_MEANINGS;
 #define QRINTF_TEXT(f) static const char qrintf_text[] = QRINTF_LITERAL(f);
 #define QRINTF_BYTE(i) qrintf_text[i]
-#define QRINTF_CONSTANT(name, expression) static const int name = (expression);
-#define QRINTF_KIND_OF(letter) qrintf_kinds[letter]
-static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
-#define QRINTF_NEXT(i) ((i) + (int)__builtin_strcspn(qrintf_format + (i), "%"))
-#define QRINTF_SPAN(i, set) ((int)__builtin_strspn(qrintf_format + (i), set))
-#define QRINTF_SPAN2 QRINTF_SPAN
-#define QRINTF_HAS(i, n, text) ((int)__builtin_strcspn(qrintf_format + (i), text) < (n))
+#define QRINTF_CONSTANT(name, expression) static const qrintf_u64_t name = expression;
+#define QRINTF_NEXT(i) i + __builtin_strcspn(qrintf_format + i, "%")
+#define QRINTF_NEXT2(i) i + 2 + __builtin_strcspn(qrintf_format + i + 2, "%")
+#define QRINTF_FLAGS(i) __builtin_strspn(qrintf_format + i, "-+ #0")
+#define QRINTF_DIGITS(i) __builtin_strspn(qrintf_format + i, "0123456789")
+#define QRINTF_LENGTHS(i) __builtin_strspn(qrintf_format + i, "hljzt")
 #endif
 
-/* The number that n digits from i on are; more than QRINTF_NUMBER_MAX for all that have more than three. */
-#define QRINTF_NUMBER(i, n)                                                                           \
-    ((n) == 0   ? 0                                                                                   \
-     : (n) == 1 ? QRINTF_BYTE(i) - '0'                                                                \
-     : (n) == 2 ? QRINTF_BYTE(i) * 10 + QRINTF_BYTE((i) + 1) - '0' * 11                               \
-     : (n) == 3 ? QRINTF_BYTE(i) * 100 + QRINTF_BYTE((i) + 1) * 10 + QRINTF_BYTE((i) + 2) - '0' * 111 \
-                : QRINTF_NUMBER_MAX + 1)
-
-#define QRINTF_FLAGS(i, n)                                                                                 \
-    ((n) == 0 ? 0                                                                                          \
-              : QRINTF_HAS(i, n, "-") * (int)QRINTF_MINUS + QRINTF_HAS(i, n, "+") * (int)QRINTF_PLUS       \
-                    + QRINTF_HAS(i, n, " ") * (int)QRINTF_SPACE + QRINTF_HAS(i, n, "0") * (int)QRINTF_ZERO \
-                    + QRINTF_HAS(i, n, "#") * (int)QRINTF_HASH)
+/* What the character at i means, if it is one of those in qrintf_meanings, else 0. */
+#define QRINTF_MEANING(i) ((QRINTF_BYTE(i) & 192) == 64 ? qrintf_meanings[QRINTF_BYTE(i) & 63] : 0)
+/* The number that one digit is, or two, which end before i. */
+#define QRINTF_NUMBER(i, n) (n == 0 ? 0 : QRINTF_BYTE(i - 1) - '0' + (n < 2 ? 0 : QRINTF_BYTE(i - 2) * 10 - 480))
+/* The flag at i, less its lowest eight bits: see QRINTF_FLAG. */
+#define QRINTF_FLAG_AT(i) 1 << (QRINTF_BYTE(i) & 31)
 
 /* The state before the first step. */
 #define QRINTF_BEGIN(f)                                                                      \
@@ -109,78 +123,81 @@ static const char qrintf_kinds[] __attribute__((__unused__)) = QRINTF_KINDS;
         qrintf_e0 = qrintf_literal ? QRINTF_SPECIALIZED : QRINTF_NOT_LITERAL                 \
     };
 
-/* The text up to the next directive, or to the end. */
-#define QRINTF_GAP(j, k)                                                                    \
-    qrintf_x##k = qrintf_s##j != 0 ? qrintf_p##j : QRINTF_NEXT(qrintf_p##j),                \
-    qrintf_xe##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_x##k, "%%", 2),                     \
-    qrintf_y##k = qrintf_xe##k ? QRINTF_NEXT(qrintf_x##k + 2 * qrintf_xe##k) : qrintf_x##k, \
-    qrintf_ye##k = qrintf_xe##k && QRINTF_IS(qrintf_y##k, "%%", 2),                         \
-    qrintf_q##k = qrintf_ye##k ? QRINTF_NEXT(qrintf_y##k + 2 * qrintf_ye##k) : qrintf_y##k
+/* The text up to the next directive, or to the end: up to x without a "%%", if that is q. */
+#define QRINTF_GAP(p, s, x, y, q)                    \
+    x = s != 0 ? p : QRINTF_NEXT(p),                 \
+    y = QRINTF_IS(x, "%%", 2) ? QRINTF_NEXT2(x) : x, \
+    q = QRINTF_IS(y, "%%", 2) ? QRINTF_NEXT2(y) : y
 
-/* Flags, width, precision and length: where each begins, and how long it is. */
-#define QRINTF_FIELDS(j, k)                                                                                     \
-    qrintf_fi##k = qrintf_q##k + (qrintf_s##j == 0 && qrintf_q##k < qrintf_length),                             \
-    qrintf_fn##k = qrintf_s##j != 0 ? 0 : QRINTF_SPAN(qrintf_fi##k, "-+ #0"),                                   \
-    qrintf_f##k = qrintf_s##j != 0 ? qrintf_f##j : QRINTF_FLAGS(qrintf_fi##k, qrintf_fn##k),                    \
-    qrintf_wi##k = qrintf_fi##k + qrintf_fn##k,                                                                 \
-    qrintf_ws##k = qrintf_s##j == 0 && QRINTF_IS(qrintf_wi##k, "*", 1),                                         \
-    qrintf_wn##k = qrintf_s##j != 0 || qrintf_ws##k ? 0 : QRINTF_SPAN(qrintf_wi##k, "0123456789"),              \
-    qrintf_di##k = qrintf_wi##k + qrintf_ws##k + qrintf_wn##k,                                                  \
-    qrintf_dn##k = !qrintf_ws##k && qrintf_s##j != 2 && QRINTF_IS(qrintf_di##k, ".", 1),                        \
-    qrintf_ri##k = qrintf_di##k + qrintf_dn##k, qrintf_rs##k = qrintf_dn##k && QRINTF_IS(qrintf_ri##k, "*", 1), \
-    qrintf_rn##k = qrintf_dn##k && !qrintf_rs##k ? QRINTF_SPAN(qrintf_ri##k, "0123456789") : 0,                 \
-    qrintf_li##k = qrintf_ri##k + qrintf_rs##k + qrintf_rn##k,                                                  \
-    qrintf_s##k = qrintf_ws##k + 2 * qrintf_rs##k,                                                              \
-    qrintf_lh##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "h"),                                      \
-    qrintf_ll##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "l"),                                      \
-    qrintf_lz##k = qrintf_s##k != 0 ? 0 : QRINTF_SPAN2(qrintf_li##k, "jzt"),                                    \
-    qrintf_ln##k = qrintf_lh##k + qrintf_ll##k + qrintf_lz##k, qrintf_ci##k = qrintf_li##k + qrintf_ln##k
-
-/* Width, precision and letter, which are read from characters; one constant, as each costs gcc a variable. */
-#define QRINTF_PACKED(k)                               \
-    (QRINTF_NUMBER(qrintf_wi##k, qrintf_wn##k)         \
-     | QRINTF_NUMBER(qrintf_ri##k, qrintf_rn##k) << 10 \
-     | (QRINTF_BYTE(qrintf_ci##k) & 0x7f) << 20        \
-     | (QRINTF_BYTE(qrintf_ci##k) > '@' ? QRINTF_KIND_OF(QRINTF_BYTE(qrintf_ci##k) - '@') : 0) << 27)
-
-/* One argument's share of the format: from step j's state to step k's. */
-#define QRINTF_STEP(x, j, k)                                                                                           \
-    enum { QRINTF_GAP(j, k), QRINTF_FIELDS(j, k) };                                                                    \
-    QRINTF_CONSTANT(qrintf_packed##k, QRINTF_PACKED(k))                                                                \
-    enum {                                                                                                             \
-        qrintf_wv##k = qrintf_packed##k & 0x3ff, qrintf_rv##k = qrintf_packed##k >> 10 & 0x3ff,                        \
-        qrintf_w##k = qrintf_s##j != 0 ? qrintf_w##j : qrintf_ws##k ? QRINTF_STAR : qrintf_wv##k,                      \
-        qrintf_r##k = qrintf_s##j == 2 ? qrintf_r##j                                                                   \
-                      : qrintf_rs##k   ? QRINTF_STAR                                                                   \
-                      : qrintf_dn##k   ? qrintf_rv##k                                                                  \
-                                       : QRINTF_NONE,                                                                  \
-        qrintf_c##k = qrintf_s##k != 0 ? 0 : qrintf_packed##k >> 20 & 0x7f,                                            \
-        qrintf_p##k = qrintf_s##k != 0 ? qrintf_li##k : qrintf_ci##k + (qrintf_c##k != 0),                             \
-        qrintf_kind##k = qrintf_packed##k >> 27,                                                                       \
-        qrintf_lm##k = qrintf_kind##k <= QRINTF_KIND_UNSIGNED ? 2 - (qrintf_lz##k != 0)                                \
-                                                              : qrintf_kind##k == QRINTF_KIND_DOUBLE && qrintf_ll##k > 0, \
-        qrintf_k##k = qrintf_s##k                    ? QRINTF_KIND_STAR                                                \
-                      : qrintf_ln##k <= qrintf_lm##k ? qrintf_kind##k                                                  \
-                                                     : QRINTF_KIND_UNKNOWN,                                            \
-        qrintf_z##k = (int)(qrintf_lh##k   ? 3u - qrintf_lh##k                                                         \
-                            : qrintf_ll##k ? (qrintf_ll##k == 1 ? sizeof(long) : 8u)                                   \
-                            : qrintf_lz##k ? (QRINTF_IS(qrintf_li##k, "j", 1) ? 8u : sizeof(void *))                   \
-                                           : 4u),                                                                      \
-        qrintf_e##k = qrintf_e##j != 0 ? qrintf_e##j                                                                   \
-                      : qrintf_fi##k >= qrintf_length                                       ? QRINTF_NOT_THAT_MANY     \
-                      : qrintf_k##k == QRINTF_KIND_UNKNOWN                                  ? QRINTF_NOT_KNOWN         \
-                      : qrintf_wv##k > QRINTF_NUMBER_MAX || qrintf_rv##k > QRINTF_NUMBER_MAX ? QRINTF_TOO_LONG         \
-                                                                                            : QRINTF_SPECIALIZED       \
+/*
+ * One argument's share of the format: from step j's state to step k's. Each name is made up once, as that is what costs
+ * the preprocessor most.
+ */
+#define QRINTF_STEP(x, j, k)                                                                                             \
+    QRINTF_TAKE_STEP(qrintf_p##j, qrintf_s##j, qrintf_f##j, qrintf_w##j, qrintf_r##j, qrintf_e##j, qrintf_x##k,          \
+                     qrintf_y##k, qrintf_q##k, qrintf_fi##k, qrintf_fn##k, qrintf_wi##k, qrintf_ws##k, qrintf_wn##k,     \
+                     qrintf_di##k, qrintf_dn##k, qrintf_ri##k, qrintf_rs##k, qrintf_rn##k, qrintf_li##k, qrintf_ln##k,   \
+                     qrintf_ci##k, qrintf_packed##k, qrintf_kind##k, qrintf_m##k, qrintf_p##k, qrintf_s##k, qrintf_f##k, \
+                     qrintf_w##k, qrintf_r##k, qrintf_e##k, qrintf_c##k, qrintf_z##k, qrintf_k##k)
+/*
+ * Of flags (f), width (w), precision (r) and length (l), i is where each begins, n how long it is, and s whether it is a
+ * star; d is the point, m what the length means.
+ */
+#define QRINTF_TAKE_STEP(p0, s0, f0, w0, r0, e0, x, y, q, fi, fn, wi, ws, wn, di, dn, ri, rs, rn, li, ln, ci, packed, kind,    \
+                         m, p, s, f, w, r, e, c, z, k)                                                                         \
+    enum {                                                                                                                     \
+        QRINTF_GAP(p0, s0, x, y, q),                                                                                           \
+        fi = q + (s0 == 0 && q < qrintf_length),                                                                               \
+        fn = QRINTF_FLAGS(fi),                                                                                                 \
+        wi = fi + fn,                                                                                                          \
+        ws = s0 == 0 && QRINTF_IS(wi, "*", 1),                                                                                 \
+        wn = QRINTF_DIGITS(wi),                                                                                                \
+        di = wi + ws + wn,                                                                                                     \
+        dn = !ws && s0 < 2 && QRINTF_IS(di, ".", 1),                                                                           \
+        ri = di + dn,                                                                                                          \
+        rs = dn && QRINTF_IS(ri, "*", 1),                                                                                      \
+        rn = dn ? QRINTF_DIGITS(ri) : 0,                                                                                       \
+        li = ri + rs + rn,                                                                                                     \
+        s = ws + 2 * rs,                                                                                                       \
+        ln = s != 0 ? 0 : QRINTF_LENGTHS(li),                                                                                  \
+        ci = li + ln                                                                                                           \
+    };                                                                                                                         \
+    QRINTF_CONSTANT(packed, QRINTF_PACKED(fi, fn, wi, wn, di, rn, li, ln, ci))                                                 \
+    enum {                                                                                                                     \
+        f = s0 != 0 ? f0 : (int)((qrintf_u64_t)packed >> 34) << 8,                                                             \
+        w = s0 != 0 ? w0 : ws ? QRINTF_STAR : (int)(packed & 1023),                                                            \
+        r = s0 == 2 ? r0 : rs ? QRINTF_STAR : dn ? (int)(packed >> 10 & 1023) : QRINTF_NONE,                                   \
+        c = s != 0 ? 0 : packed >> 20 & 127,                                                                                   \
+        p = ci + (c != 0),                                                                                                     \
+        m = packed >> 30 & 15,                                                                                                 \
+        z = ln < 2 ? m & 14 : (m & 1) != 0 || ln > 2 ? 0 : m == 2 ? 1 : m > 2 ? 8 : 0,                                         \
+        kind = packed >> 27 & 7,                                                                                               \
+        k = s != 0 ? QRINTF_KIND_STAR                                                                                          \
+            : ln == 0 || (kind <= QRINTF_KIND_UNSIGNED ? z != 0 : kind == QRINTF_KIND_DOUBLE && ln < 2 && (m & 3) == 0) ? kind \
+                                                                                                           : 0,                \
+        e = e0 != 0                           ? e0                                                                             \
+            : fi >= qrintf_length             ? QRINTF_NOT_THAT_MANY                                                           \
+            : k == 0 || (s0 != 0 && di > p0)  ? QRINTF_NOT_KNOWN                                                               \
+            : fn > 4 || wn > 2 || rn > 2      ? QRINTF_TOO_LONG                                                                \
+                                              : QRINTF_SPECIALIZED                                                             \
     };
 
+/* All that is read from characters; one constant, as each costs gcc a variable. */
+#define QRINTF_PACKED(fi, fn, wi, wn, di, rn, li, ln, ci)                                                          \
+    (qrintf_u64_t)(QRINTF_NUMBER(di, wn) | QRINTF_NUMBER(li, rn) << 10 | (QRINTF_BYTE(ci) & 127) << 20             \
+                   | QRINTF_MEANING(ci) << 27)                                                                     \
+        | (qrintf_u64_t)(ln == 0 ? 4 : QRINTF_MEANING(li) * (QRINTF_BYTE(li) == QRINTF_BYTE(ci - 1))) << 30        \
+        | (qrintf_u64_t)(fn == 0 ? 0 : QRINTF_FLAG_AT(fi) | QRINTF_FLAG_AT(wi - 1) | QRINTF_FLAG_AT(fi + (fn > 2)) \
+                                              | QRINTF_FLAG_AT(wi - 1 - (fn > 3))) << 34
+
 /* The text behind the last directive, under the number T. */
-#define QRINTF_TAIL(j)                                                                                  \
-    enum {                                                                                              \
-        QRINTF_GAP(j, T),                                                                               \
-        qrintf_eT = qrintf_e##j != 0 ? qrintf_e##j                                                      \
-                    : QRINTF_IS(qrintf_qT, "%%", 2)                         ? QRINTF_NOT_KNOWN          \
-                    : qrintf_s##j != 0 || qrintf_qT != qrintf_length             ? QRINTF_NOT_THAT_MANY \
-                                                                            : QRINTF_SPECIALIZED        \
+#define QRINTF_TAIL(j)                                                                      \
+    enum {                                                                                  \
+        QRINTF_GAP(qrintf_p##j, qrintf_s##j, qrintf_xT, qrintf_yT, qrintf_qT),              \
+        qrintf_eT = qrintf_e##j != 0                  ? qrintf_e##j                         \
+                    : QRINTF_IS(qrintf_qT, "%%", 2)   ? QRINTF_NOT_KNOWN                    \
+                    : qrintf_s##j != 0 || qrintf_qT != qrintf_length ? QRINTF_NOT_THAT_MANY \
+                                                      : QRINTF_SPECIALIZED                  \
     };
 
 /* All of it, for a call with n arguments. */

@@ -23,6 +23,13 @@
 #define QRINTF_FLOATS 1
 #endif
 
+/* Code without floating point cannot even name a parameter so; it has no argument for it either. */
+#if (defined __x86_64__ && !defined __SSE2__) || (defined __aarch64__ && !defined __ARM_FP)
+typedef int qrintf_double_t;
+#else
+typedef double qrintf_double_t;
+#endif
+
 #ifdef QRINTF_FLOATS
 
 #define QRINTF_SIGNIFICANT_MAX 17
@@ -151,7 +158,7 @@ QRINTF_INLINE char *qrintf_pointed(char *p, qrintf_u64_t integer, qrintf_u64_t d
 
 /* d.ddde+xx of `count` digits. */
 #define qrintf_scientific QRINTF_VERSIONED(qrintf_scientific)
-QRINTF_RUNTIME(qrintf_scientific)
+QRINTF_RUNTIME_BRIEF(qrintf_scientific)
 char *qrintf_scientific(char *p, qrintf_u64_t digits, int count, int exponent, unsigned int spec, int strip)
 {
     /* All digits go one byte further first; then the first one moves to the front of the point. */
@@ -237,7 +244,7 @@ QRINTF_INLINE int qrintf_integer_digits(qrintf_parts_t v)
  * With '#', what %g rounds up to a power of ten is left to libc: glibc (2.36 for one) then writes a digit less than C asks
  * for, "1.e+02" for %#.2g of 99.8.
  */
-QRINTF_RUNTIME(qrintf_double_body)
+QRINTF_RUNTIME_BRIEF(qrintf_double_body)
 char *qrintf_double_body(char *p, qrintf_u64_t bits, unsigned int spec, int precision)
 {
     qrintf_parts_t v = qrintf_parts(bits);
@@ -282,7 +289,7 @@ char *qrintf_double_body(char *p, qrintf_u64_t bits, unsigned int spec, int prec
 
 /* Moves `length` bytes of text behind padding up to `width`: spaces before the sign, or zeros behind it. */
 #define qrintf_pad_number QRINTF_VERSIONED(qrintf_pad_number)
-QRINTF_RUNTIME(qrintf_pad_number)
+QRINTF_RUNTIME_BRIEF(qrintf_pad_number)
 char *qrintf_pad_number(char *p, const char *text, int length, int signs, unsigned int spec, int width)
 {
     QRINTF_SHARE(qrintf_pad_number)
@@ -297,12 +304,6 @@ char *qrintf_pad_number(char *p, const char *text, int length, int signs, unsign
 #endif /* QRINTF_FLOATS */
 
 #ifndef QRINTF_FLOATS
-/* Code without floating point cannot even name a parameter so; it has no argument for it either. */
-#if (defined __x86_64__ && !defined __SSE2__) || (defined __aarch64__ && !defined __ARM_FP)
-typedef int qrintf_double_t;
-#else
-typedef double qrintf_double_t;
-#endif
 QRINTF_INLINE char *qrintf_double(char *p, qrintf_double_t value, unsigned int spec, int width, int precision)
 {
     (void)p, (void)value, (void)spec, (void)width, (void)precision;
@@ -311,7 +312,7 @@ QRINTF_INLINE char *qrintf_double(char *p, qrintf_double_t value, unsigned int s
 #else
 
 #define qrintf_double_any QRINTF_VERSIONED(qrintf_double_any)
-QRINTF_RUNTIME(qrintf_double_any)
+QRINTF_RUNTIME_BRIEF(qrintf_double_any)
 char *qrintf_double_any(char *p, double value, unsigned int spec, int width, int precision)
 {
     char text[QRINTF_ROOM_DOUBLE + QRINTF_DECIMALS_MAX], *start, *end;

@@ -108,7 +108,7 @@ QRINTF_INLINE char *qrintf_prefix(char *p, qrintf_u64_t magnitude, int negative,
 
 /* An integer with a width or a precision, or %#o; see qrintf_integer. */
 #define qrintf_integer_padded QRINTF_VERSIONED(qrintf_integer_padded)
-QRINTF_RUNTIME(qrintf_integer_padded)
+QRINTF_RUNTIME_BRIEF(qrintf_integer_padded)
 char *qrintf_integer_padded(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
 {
     char digits[24], prefix[3];
@@ -145,7 +145,7 @@ char *qrintf_integer_padded(char *p, qrintf_u64_t magnitude, int negative, unsig
  * and %i; a negative width means QRINTF_MINUS, a negative precision none. The width is above INT_MIN.
  */
 #define qrintf_integer QRINTF_VERSIONED(qrintf_integer)
-QRINTF_RUNTIME(qrintf_integer)
+QRINTF_RUNTIME_BRIEF(qrintf_integer)
 char *qrintf_integer(char *p, qrintf_u64_t magnitude, int negative, unsigned int spec, int width, int precision)
 {
     QRINTF_SHARE(qrintf_integer)

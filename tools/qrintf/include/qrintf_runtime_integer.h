@@ -155,7 +155,7 @@ QRINTF_INLINE char *qrintf_i32_02(char *p, qrintf_i32_t v)
 
 /* %o. */
 #define qrintf_octal QRINTF_VERSIONED(qrintf_octal)
-QRINTF_RUNTIME(qrintf_octal)
+QRINTF_RUNTIME_BRIEF(qrintf_octal)
 char *qrintf_octal(char *p, qrintf_u64_t v)
 {
     char digits[22], *first = digits + sizeof digits;

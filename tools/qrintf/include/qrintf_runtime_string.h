@@ -38,7 +38,7 @@ QRINTF_INLINE const char *qrintf_null_text(int precision)
 
 /* %10s, %-10s; a negative width means QRINTF_MINUS. */
 #define qrintf_string_padded QRINTF_VERSIONED(qrintf_string_padded)
-QRINTF_RUNTIME(qrintf_string_padded)
+QRINTF_RUNTIME_BRIEF(qrintf_string_padded)
 char *qrintf_string_padded(char *p, const char *s, qrintf_size_t length, unsigned int spec, int width)
 {
     int pad;
@@ -55,7 +55,7 @@ char *qrintf_string_padded(char *p, const char *s, qrintf_size_t length, unsigne
 
 /* %p. NULL where libc has to write it: everywhere but in glibc. */
 #define qrintf_pointer QRINTF_VERSIONED(qrintf_pointer)
-QRINTF_RUNTIME(qrintf_pointer)
+QRINTF_RUNTIME_BRIEF(qrintf_pointer)
 char *qrintf_pointer(char *p, const volatile void *pointer, unsigned int spec, int width, int precision)
 {
     QRINTF_SHARE(qrintf_pointer)

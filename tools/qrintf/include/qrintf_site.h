@@ -59,7 +59,8 @@ extern int qrintf_libc_snprintf_chk(char *, qrintf_size_t, int, qrintf_size_t, c
 #endif
 
 /* Ends a text that was written on the stack: copies what `size` bytes hold of it. */
-QRINTF_RUNTIME(qrintf_cut)
+#define qrintf_cut QRINTF_VERSIONED(qrintf_cut)
+QRINTF_RUNTIME_BRIEF(qrintf_cut)
 int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 {
     qrintf_size_t length = (qrintf_size_t)(end - from);
@@ -68,17 +69,6 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
         *qrintf_copy(to, from, length < size ? length : size - 1) = 0;
     return (int)length;
 }
-
-/* What the format and the arguments' types have to say: qrintf_outcome, qrintf_fixed, qrintf_varies. */
-#define QRINTF_JUDGE(n, f)                                                             \
-    enum {                                                                             \
-        qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                 \
-        qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                           \
-        qrintf_short = !qrintf_varies && qrintf_fixed < QRINTF_SCRATCH_MAX,            \
-        qrintf_outcome = qrintf_eT                               ? (int)qrintf_eT      \
-                         : !(1 QRINTF_EACH_##n(QRINTF_FITS, 0)) ? QRINTF_NOT_THAT_TYPE \
-                                                                 : QRINTF_SPECIALIZED  \
-    };
 
 /* Calls whose text the compiler copies itself: "%s" alone, where the whole of it is wanted. */
 #define QRINTF_COPIES (__builtin_strcmp(qrintf_format, "%s") == 0)
@@ -101,6 +91,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     QRINTF_EXTENSION ({                                                                    \
         QRINTF_ZIP_##n(QRINTF_TYPE, __VA_ARGS__)                                           \
         QRINTF_PARSE(n, f)                                                                 \
+        QRINTF_EACH_##n(QRINTF_DECIDE, 0)                                                  \
         enum {                                                                             \
             qrintf_fixed = qrintf_length QRINTF_EACH_##n(QRINTF_FIXED, 0),                 \
             qrintf_varies = 0 QRINTF_EACH_##n(QRINTF_VARIES, 0),                           \
@@ -128,7 +119,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 /* Writes the whole text from qrintf_p on; goes to qrintf_slow where libc has to. */
 #define QRINTF_WRITE(n)             \
     QRINTF_PAIRS_##n(QRINTF_PUT, 0) \
-    QRINTF_PIECES(n, T)             \
+    QRINTF_PUT_TEXT(n, T)           \
     (void)qrintf_width, (void)qrintf_precision, (void)qrintf_direct;
 
 /* Whether a buffer of `size` bytes holds a text with room `room` and its zero byte, and its length is an int. */

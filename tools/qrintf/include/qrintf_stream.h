@@ -8,59 +8,9 @@
 #define QRINTF_STREAM_H
 
 #include "qrintf_site.h"
+#include "qrintf_target.h"
 
 #define QRINTF_STACK_MAX 512
-
-extern int qrintf_libc_printf(const char *, ...) __asm__("printf");
-extern int qrintf_libc_fprintf(FILE *, const char *, ...) __asm__("fprintf");
-extern int qrintf_libc_dprintf(int, const char *, ...) __asm__("dprintf");
-extern int qrintf_libc_asprintf(char **, const char *, ...) __asm__("asprintf");
-extern qrintf_size_t qrintf_libc_fwrite(const void *, qrintf_size_t, qrintf_size_t, FILE *) __asm__("fwrite");
-extern __PTRDIFF_TYPE__ qrintf_libc_write(int, const void *, qrintf_size_t) __asm__("write");
-extern void *qrintf_libc_malloc(qrintf_size_t) __asm__("malloc");
-
-/*
- * Each takes the text between `from` and `end`, and returns its length, or -1 as libc would. An empty text is libc's: it
- * fails where the target cannot be written to.
- */
-QRINTF_RUNTIME(qrintf_to_stream)
-int qrintf_to_stream(FILE *stream, const char *from, const char *end)
-{
-    qrintf_size_t length = (qrintf_size_t)(end - from);
-    QRINTF_SHARE(qrintf_to_stream)
-    if (length == 0)
-        return qrintf_libc_fprintf(stream, "%s", "");
-    return qrintf_libc_fwrite(from, 1, length, stream) == length ? (int)length : -1;
-}
-
-QRINTF_RUNTIME(qrintf_to_descriptor)
-int qrintf_to_descriptor(int descriptor, const char *from, const char *end)
-{
-    const char *rest = from;
-    QRINTF_SHARE(qrintf_to_descriptor)
-    if (from == end)
-        return qrintf_libc_dprintf(descriptor, "%s", "");
-    while (rest < end) {
-        __PTRDIFF_TYPE__ written = qrintf_libc_write(descriptor, rest, (qrintf_size_t)(end - rest));
-        if (written < 0)
-            return -1;
-        rest += written;
-    }
-    return (int)(end - from);
-}
-
-QRINTF_RUNTIME(qrintf_to_allocation)
-int qrintf_to_allocation(char **string, const char *from, const char *end)
-{
-    qrintf_size_t length = (qrintf_size_t)(end - from);
-    char *copy = (char *)qrintf_libc_malloc(length + 1);
-    QRINTF_SHARE(qrintf_to_allocation)
-    if (copy == (char *)0)
-        return -1;
-    *qrintf_copy(copy, from, length) = 0;
-    *string = copy;
-    return (int)length;
-}
 
 /*
  * One call that prints to `target`, of a type: `finish` takes what is written, `slow` and `plain` are libc's function

@@ -24,7 +24,7 @@ extern void *qrintf_libc_malloc(qrintf_size_t) __asm__("malloc");
 #endif
 
 #define qrintf_to_stream QRINTF_VERSIONED(qrintf_to_stream)
-QRINTF_RUNTIME(qrintf_to_stream)
+QRINTF_RUNTIME_BRIEF(qrintf_to_stream)
 int qrintf_to_stream(FILE *stream, const char *from, const char *end)
 {
     qrintf_size_t length = (qrintf_size_t)(end - from);
@@ -35,7 +35,7 @@ int qrintf_to_stream(FILE *stream, const char *from, const char *end)
 }
 
 #define qrintf_to_descriptor QRINTF_VERSIONED(qrintf_to_descriptor)
-QRINTF_RUNTIME(qrintf_to_descriptor)
+QRINTF_RUNTIME_BRIEF(qrintf_to_descriptor)
 int qrintf_to_descriptor(int descriptor, const char *from, const char *end)
 {
     const char *rest = from;
@@ -52,7 +52,7 @@ int qrintf_to_descriptor(int descriptor, const char *from, const char *end)
 }
 
 #define qrintf_to_allocation QRINTF_VERSIONED(qrintf_to_allocation)
-QRINTF_RUNTIME(qrintf_to_allocation)
+QRINTF_RUNTIME_BRIEF(qrintf_to_allocation)
 int qrintf_to_allocation(char **string, const char *from, const char *end)
 {
     qrintf_size_t length = (qrintf_size_t)(end - from);
