@@ -12,49 +12,86 @@ use crate::word::Lead;
 use core::fmt::{self, Arguments, Formatter};
 use core::marker::PhantomData;
 
-/// Names of the formatting traits, as types, and what makes a probe for each.
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $kind:ident $probe:ident;)*) => {
-        pub(crate) mod kinds {
-            $(
-                $(#[$doc])*
-                #[derive(Debug)]
-                pub enum $kind {}
-            )*
-        }
-
-        /// Functions that make a probe.
-        pub(crate) mod probes {
-            use super::{Probe, kinds};
-            use core::marker::PhantomData;
-            $(
-                $(#[$doc])*
-                #[inline(always)]
-                pub fn $probe<T: core::fmt::$kind + ?Sized>(value: &T) -> Probe<'_, kinds::$kind, T> {
-                    Probe { value, core: <T as core::fmt::$kind>::fmt, kind: PhantomData }
-                }
-            )*
-        }
-    };
+/// Names of the formatting traits, as types.
+pub(crate) mod kinds {
+    /// `{}`
+    #[derive(Debug)]
+    pub enum Display {}
+    /// `{:?}`
+    #[derive(Debug)]
+    pub enum Debug {}
+    /// `{:x}`
+    #[derive(Debug)]
+    pub enum LowerHex {}
+    /// `{:X}`
+    #[derive(Debug)]
+    pub enum UpperHex {}
+    /// `{:o}`
+    #[derive(Debug)]
+    pub enum Octal {}
+    /// `{:b}`
+    #[derive(Debug)]
+    pub enum Binary {}
+    /// `{:e}`
+    #[derive(Debug)]
+    pub enum LowerExp {}
+    /// `{:E}`
+    #[derive(Debug)]
+    pub enum UpperExp {}
 }
 
-kinds! {
+/// Functions that make a probe. They are written out since the compiler shows them to whoever gives them a wrong value.
+pub(crate) mod probes {
+    use super::{Probe, kinds};
+    use core::fmt;
+
     /// `{}`
-    Display display;
+    #[inline(always)]
+    pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Probe<'_, kinds::Display, T> {
+        Probe::new(value, <T as fmt::Display>::fmt)
+    }
+
     /// `{:?}`
-    Debug debug;
+    #[inline(always)]
+    pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Probe<'_, kinds::Debug, T> {
+        Probe::new(value, <T as fmt::Debug>::fmt)
+    }
+
     /// `{:x}`
-    LowerHex lower_hex;
+    #[inline(always)]
+    pub fn lower_hex<T: fmt::LowerHex + ?Sized>(value: &T) -> Probe<'_, kinds::LowerHex, T> {
+        Probe::new(value, <T as fmt::LowerHex>::fmt)
+    }
+
     /// `{:X}`
-    UpperHex upper_hex;
+    #[inline(always)]
+    pub fn upper_hex<T: fmt::UpperHex + ?Sized>(value: &T) -> Probe<'_, kinds::UpperHex, T> {
+        Probe::new(value, <T as fmt::UpperHex>::fmt)
+    }
+
     /// `{:o}`
-    Octal octal;
+    #[inline(always)]
+    pub fn octal<T: fmt::Octal + ?Sized>(value: &T) -> Probe<'_, kinds::Octal, T> {
+        Probe::new(value, <T as fmt::Octal>::fmt)
+    }
+
     /// `{:b}`
-    Binary binary;
+    #[inline(always)]
+    pub fn binary<T: fmt::Binary + ?Sized>(value: &T) -> Probe<'_, kinds::Binary, T> {
+        Probe::new(value, <T as fmt::Binary>::fmt)
+    }
+
     /// `{:e}`
-    LowerExp lower_exp;
+    #[inline(always)]
+    pub fn lower_exp<T: fmt::LowerExp + ?Sized>(value: &T) -> Probe<'_, kinds::LowerExp, T> {
+        Probe::new(value, <T as fmt::LowerExp>::fmt)
+    }
+
     /// `{:E}`
-    UpperExp upper_exp;
+    #[inline(always)]
+    pub fn upper_exp<T: fmt::UpperExp + ?Sized>(value: &T) -> Probe<'_, kinds::UpperExp, T> {
+        Probe::new(value, <T as fmt::UpperExp>::fmt)
+    }
 }
 
 /// A type with a fast form for one of the formatting traits.
@@ -83,6 +120,17 @@ pub struct Probe<'a, K, T: ?Sized> {
     value: &'a T,
     core: Formatting<T>,
     kind: PhantomData<K>,
+}
+
+impl<'a, K, T: ?Sized> Probe<'a, K, T> {
+    #[inline(always)]
+    fn new(value: &'a T, core: Formatting<T>) -> Self {
+        Self {
+            value,
+            core,
+            kind: PhantomData,
+        }
+    }
 }
 
 /// The method of a formatting trait.
