@@ -107,8 +107,10 @@ static const char qrintf_meanings[] __attribute__((__unused__)) = QRINTF_MEANING
 
 /* What the character at i means, if it is one of those in qrintf_meanings, else 0. */
 #define QRINTF_MEANING(i) ((QRINTF_BYTE(i) & 192) == 64 ? qrintf_meanings[QRINTF_BYTE(i) & 63] : 0)
-/* The number that one digit is, or two, which end before i. */
-#define QRINTF_NUMBER(i, n) (n == 0 ? 0 : QRINTF_BYTE(i - 1) - '0' + (n < 2 ? 0 : QRINTF_BYTE(i - 2) * 10 - 480))
+/* The number that up to three digits are, which end before i. */
+#define QRINTF_NUMBER(i, n)                                                                       \
+    (n == 0 ? 0 : QRINTF_BYTE(i - 1) - '0' + (n < 2 ? 0 : QRINTF_BYTE(i - 2) * 10 - '0' * 10)     \
+                      + (n < 3 ? 0 : QRINTF_BYTE(i - 3) * 100 - '0' * 100))
 /* The flag at i, less its lowest eight bits: see QRINTF_FLAG. */
 #define QRINTF_FLAG_AT(i) 1 << (QRINTF_BYTE(i) & 31)
 
@@ -178,7 +180,7 @@ static const char qrintf_meanings[] __attribute__((__unused__)) = QRINTF_MEANING
         e = e0 != 0                           ? e0                                                                             \
             : fi >= qrintf_length             ? QRINTF_NOT_THAT_MANY                                                           \
             : k == 0 || (s0 != 0 && di > p0)  ? QRINTF_NOT_KNOWN                                                               \
-            : fn > 4 || wn > 2 || rn > 2      ? QRINTF_TOO_LONG                                                                \
+            : fn > 4 || wn > 3 || rn > 3      ? QRINTF_TOO_LONG                                                                \
                                               : QRINTF_SPECIALIZED                                                             \
     };
 
