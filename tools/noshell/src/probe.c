@@ -27,19 +27,24 @@
 
 /*
  * What is asked, line by line: which escapes echo reads; whether [[ is a word of the language; what a variable holds that
- * was not given or that the shell sets itself; which names it hands on; whether it knows a builtin of bash; and, of a last
- * command that a signal ended, whether it waited and tells of it. That command is a subshell, which may write no byte to a
- * file and then writes one.
+ * was not given or that the shell sets itself; which names it hands on; whether it knows a builtin of bash.
  */
-static const char script[] = "echo '\\0101-\\c'\n"
-                             "echo\n"
-                             "[[ a ]] 2>/dev/null; echo $?\n"
-                             "echo \"${BASH_VERSION%%.*}${KSH_VERSION+ksh}${ZSH_VERSION+zsh}|$PATH|$IFS|$0|$#\"\n"
-                             "export -p\n"
-                             "type echo let\n"
-                             "(ulimit -f 0; echo)";
+static const char who_script[] = "echo '\\0101-\\c'\n"
+                                 "echo\n"
+                                 "[[ a ]] 2>/dev/null; echo $?\n"
+                                 "echo \"${BASH_VERSION%%.*}${KSH_VERSION+ksh}${ZSH_VERSION+zsh}|$PATH|$IFS|$0|$#\"\n"
+                                 "export -p\n"
+                                 "type echo let";
 
-static char *const words[] = {"sh", "-c", (char *)script, NULL};
+/*
+ * Of a last command that a signal ended, whether the shell waited and tells of it. The command is a subshell, which may
+ * write no byte to a file and then writes one. A fork is a third of the price of all questions, and most commands are ended
+ * by nobody: so this one waits until it matters.
+ */
+static const char death_script[] = "(ulimit -f 0; echo)";
+static const char dash_death[] = "File size limit exceeded%\n";
+static const char bash_death[] = "";
+
 static char *const variables[] = {"IFS=x", "OPTIND=7", "PPID=1", "PWD=/proc", "no.name=1", "B=2", "A=1", "A=3", NULL};
 
 static const char dash[] = "A-\n"
@@ -52,8 +57,7 @@ static const char dash[] = "A-\n"
                            "export PPID='#'\n"
                            "export PWD='/'\n"
                            "echo is a shell builtin\n"
-                           "let: not found\n"
-                           "File size limit exceeded%\n";
+                           "let: not found\n";
 
 /* The PATH that bash was built with differs from system to system, and does not matter. */
 static const char bash[] = "\\0101-\\c\n"
@@ -74,14 +78,15 @@ struct probe {
     char *between_stack; /* of the process between; the shell's child code has its own */
     int is_between;      /* whether there is one */
     struct noshell_spawn spawn;
-    char *answer;
-    int asked; /* the answer is whole */
+    char *words[4];
+    char *answer; /* whole, and NUL at its end, if `asked` */
+    int asked;
 };
 
 static void set_up(struct probe *probe, int file, int end) {
     struct noshell_spawn *spawn = &probe->spawn;
     spawn->path = NOSHELL_PATH_OF_SHELL;
-    spawn->argv = words;
+    spawn->argv = probe->words;
     spawn->envp = variables;
     spawn->mask = 0;
     spawn->defaults = NOSHELL_ALL_SIGNALS;
@@ -218,17 +223,37 @@ static enum noshell_shell judge(const char *answer) {
     return matches(answer, bash) ? NOSHELL_SHELL_BASH : NOSHELL_SHELL_UNKNOWN;
 }
 
+/* Has a script answered. 1, and *scratch is to be given back; or 0. */
+static int put(struct probe *probe, const char *script, struct noshell_scratch *scratch) {
+    *probe = (struct probe){.words = {"sh", "-c", (char *)script, NULL}};
+    if (noshell_scratch_take(scratch, 2 * NOSHELL_CHILD_STACK + ANSWER_MAX + 64) < 0)
+        return 0;
+    probe->between_stack = noshell_scratch_part(scratch, NOSHELL_CHILD_STACK);
+    probe->spawn.stack = noshell_scratch_part(scratch, NOSHELL_CHILD_STACK);
+    probe->answer = noshell_scratch_part(scratch, ANSWER_MAX + 1);
+    run_asking(probe);
+    probe->answer[ANSWER_MAX] = 0;
+    if (!probe->asked)
+        noshell_scratch_give(scratch);
+    return probe->asked;
+}
+
 int noshell_probe(enum noshell_shell *shell) {
     struct noshell_scratch scratch;
-    struct probe probe = {.asked = 0};
-    if (noshell_scratch_take(&scratch, 2 * NOSHELL_CHILD_STACK + ANSWER_MAX + 64) < 0)
+    struct probe probe;
+    if (!put(&probe, who_script, &scratch))
         return 0;
-    probe.between_stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
-    probe.spawn.stack = noshell_scratch_part(&scratch, NOSHELL_CHILD_STACK);
-    probe.answer = noshell_scratch_part(&scratch, ANSWER_MAX + 1);
-    run_asking(&probe);
-    probe.answer[ANSWER_MAX] = 0;
     *shell = judge(probe.answer);
     noshell_scratch_give(&scratch);
-    return probe.asked;
+    return 1;
+}
+
+int noshell_probe_death(enum noshell_shell shell, int *does) {
+    struct noshell_scratch scratch;
+    struct probe probe;
+    if (!put(&probe, death_script, &scratch))
+        return 0;
+    *does = matches(probe.answer, shell == NOSHELL_SHELL_DASH ? dash_death : bash_death);
+    noshell_scratch_give(&scratch);
+    return 1;
 }

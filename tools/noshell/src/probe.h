@@ -10,4 +10,7 @@
  * descriptors are as if nothing had happened. */
 int noshell_probe(enum noshell_shell *shell);
 
+/* The same, to ask whether it treats a last command that a signal ended as that shell does. 1 and *does, or 0. */
+int noshell_probe_death(enum noshell_shell shell, int *does);
+
 #endif

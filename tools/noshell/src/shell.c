@@ -9,6 +9,8 @@
 #include "file.h"
 #include "probe.h"
 
+#include <errno.h>
+
 /* What tells one file from another. */
 struct identity {
     dev_t device;
@@ -25,6 +27,7 @@ static int answered;
 static int unanswered;
 static struct identity asked;
 static enum noshell_shell found;
+static int is_sure; /* of what it makes of a death by a signal */
 
 static int identify(struct identity *identity) {
     struct stat status;
@@ -46,6 +49,7 @@ static enum noshell_shell question(const struct identity *present) {
     if (unanswered >= QUESTIONS_MAX)
         return NOSHELL_SHELL_UNKNOWN;
     found = NOSHELL_SHELL_UNKNOWN;
+    is_sure = 0;
     if (noshell_probe(&found)) {
         answered = 1;
         asked = *present;
@@ -64,4 +68,28 @@ enum noshell_shell noshell_shell_find(void) {
     shell = question(&present);
     noshell_lock_give(&noshell_shell_lock);
     return shell;
+}
+
+static int question_death(enum noshell_shell shell) {
+    int does;
+    if (is_sure)
+        return found == shell;
+    /* It has become another file meanwhile, or cannot be asked. Then what was known has to do. */
+    if (found != shell || !noshell_probe_death(shell, &does))
+        return 1;
+    is_sure = 1;
+    if (!does)
+        found = NOSHELL_SHELL_UNKNOWN;
+    return does;
+}
+
+int noshell_shell_is_sure(enum noshell_shell shell) {
+    int saved = errno;
+    int sure;
+    if (!noshell_lock_take(&noshell_shell_lock))
+        return 1;
+    sure = question_death(shell);
+    noshell_lock_give(&noshell_shell_lock);
+    errno = saved;
+    return sure;
 }

@@ -17,6 +17,10 @@ enum noshell_shell {
 /* Asks /bin/sh, or remembers what it answered. Thread-safe. */
 enum noshell_shell noshell_shell_find(void);
 
+/* Whether that shell also makes of a command's death by a signal what it is known for: asked at the first. If not, it counts
+ * as unknown from then on, and was one that becomes its last command. Thread-safe; leaves errno alone. */
+int noshell_shell_is_sure(enum noshell_shell shell);
+
 /* For fork. */
 extern struct noshell_lock noshell_shell_lock;
 

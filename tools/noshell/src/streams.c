@@ -22,6 +22,7 @@
 struct stream {
     FILE *file; /* its descriptor may change: freopen */
     pid_t pid;    /* 0: the C library's popen made it */
+    enum noshell_shell shell;
     int shell_waits; /* the shell would have made a status of its own of a death by a signal, */
     int shell_tells; /* and printed a word on it */
     int flags;    /* of the descriptor, while they are changed for a moment */
@@ -113,7 +114,7 @@ static int spawn_for_dash(struct noshell_plan *plan, const char *text, int child
     int error;
     if (place.fd == NOSHELL_STDERR_IN_PIPE && child_fd == STDOUT_FILENO) {
         /* The caller gets a SIGCHLD for an attendant in vain, so there should be none. */
-        error = !noshell_is_command(plan->spawn.path) ||
+        error = !noshell_is_command(plan->spawn.path) || !noshell_shell_is_sure(NOSHELL_SHELL_DASH) ||
                 noshell_attendant_start(&plan->spawn, plan->spawn.streams[child_fd], &stream->attendant, &stream->pid);
         if (!error)
             return 0;
@@ -140,7 +141,7 @@ static int spawn_stream(struct noshell_plan *plan, const char *text, int child_f
 /* Starts the planned command and enters its stream. 0 or -1. */
 static int start(struct noshell_plan *plan, const char *text, const struct mode *mode, const int ends[2], FILE *file) {
     int child_fd = mode->reading ? STDOUT_FILENO : STDIN_FILENO;
-    struct stream stream = {.file = file};
+    struct stream stream = {.file = file, .shell = plan->shell};
     int error = -1;
     plan->spawn.streams[child_fd] = ends[mode->reading];
     if (!noshell_lock_take(&noshell_streams_lock))
@@ -281,7 +282,7 @@ static int close_and_wait(struct stream *stream) {
     if (await(stream->pid, &status) < 0)
         return -1;
     reported = status;
-    if (stream->shell_waits && WIFSIGNALED(status)) {
+    if (stream->shell_waits && WIFSIGNALED(status) && noshell_shell_is_sure(stream->shell)) {
         reported = noshell_interrupts_guess(status, noshell_death_status(status));
         if (stream->shell_tells && !WIFSIGNALED(reported))
             noshell_death_report(status, stream->place);

@@ -42,6 +42,8 @@ static int await(struct noshell_plan *plan, int cancel_state) {
 static int as_shell(struct noshell_plan *plan, int status) {
     int is_bash = plan->shell == NOSHELL_SHELL_BASH;
     int reported = noshell_interrupts_status(status, noshell_death_status(status), is_bash);
+    if ((reported != status || WIFSIGNALED(status)) && !noshell_shell_is_sure(plan->shell))
+        return status;
     if (plan->tells && WIFSIGNALED(status) && !WIFSIGNALED(reported))
         noshell_death_report(status, noshell_stderr_find(plan->command.redirections, plan->command.redirection_count, -1));
     return reported;
