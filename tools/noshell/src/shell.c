@@ -1,8 +1,8 @@
 /*
  * Which shell /bin/sh is: asked once, and again when /bin/sh has become another file (an upgrade, a chroot).
  *
- * The question costs somewhat more than one command run by a shell. It is asked when the first command comes that could be
- * run without one, and has paid from the second.
+ * The question costs what one command run by a shell costs. It is asked when the first command comes that could be run
+ * without one, and has paid from the second. What the shell makes of a command's death is asked when there is one.
  */
 #define _GNU_SOURCE
 #include "shell.h"

@@ -37,7 +37,7 @@ pub struct Outcome {
 /// The ways in which each command is called.
 pub const WAYS: [&str; 2] = ["system", "popen"];
 
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs the commands; the outcomes are those of `system` and `popen` in turn.
 ///
