@@ -11,10 +11,13 @@
 
 #include "kernel.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+
+/* FUTEX_WAIT and FUTEX_WAKE for one process, of linux/futex.h, which musl's compiler does not find. */
+#define NOSHELL_FUTEX_WAIT 128
+#define NOSHELL_FUTEX_WAKE 129
 
 struct noshell_lock {
     _Atomic(pthread_t) holder; /* 0: nobody */
@@ -43,7 +46,7 @@ static inline int noshell_lock_take(struct noshell_lock *lock) {
         unsigned given = atomic_load(&lock->given);
         if (noshell_lock_try(lock) == 0)
             break;
-        noshell_call4(SYS_futex, &lock->given, FUTEX_WAIT_PRIVATE, given, NULL);
+        noshell_call4(SYS_futex, &lock->given, NOSHELL_FUTEX_WAIT, given, NULL);
     }
     atomic_fetch_sub(&lock->waiting, 1);
     return 1;
@@ -53,7 +56,7 @@ static inline void noshell_lock_give(struct noshell_lock *lock) {
     atomic_store(&lock->holder, 0);
     atomic_fetch_add(&lock->given, 1);
     if (atomic_load(&lock->waiting))
-        noshell_call3(SYS_futex, &lock->given, FUTEX_WAKE_PRIVATE, 1);
+        noshell_call3(SYS_futex, &lock->given, NOSHELL_FUTEX_WAKE, 1);
 }
 
 static inline void noshell_lock_before_fork(struct noshell_lock *lock) {
