@@ -90,7 +90,10 @@ impl fmt::Display for Note {
                 out,
                 ": left: an argument is not of the type that the format wants"
             ),
-            7 => write!(out, ": left: a width, a precision or the text is too long"),
+            7 => write!(
+                out,
+                ": left: a width, a precision, the flags or the text are too long"
+            ),
             other => write!(out, ": left: reason {other}"),
         }
     }

@@ -32,7 +32,7 @@ struct Decoration {
     rare: bool,
 }
 
-const FLAGS_MAX: usize = 5;
+const FLAGS_MAX: usize = 4;
 
 /// Literal text between directives.
 pub(crate) fn text(random: &mut Random) -> Piece {
@@ -72,7 +72,7 @@ fn decoration(random: &mut Random, rows: usize, flags: &[u8], precise: bool) -> 
         text.push(char::from(flags[random.below(flags.len())]));
     }
     let mut arguments = Vec::new();
-    // Nobody repeats flags that often; clang's parser reads no more.
+    // Nobody writes so many flags; the parser reads no more.
     let mut rare = text.len() > FLAGS_MAX;
     match random.below(10) {
         0 | 1 => {
