@@ -30,8 +30,9 @@
 #endif
 
 /*
- * The functions behind the rarer conversions are long, and every object that uses one compiles it anew. gcc's -O1 makes
- * them a few percent slower and takes two thirds of the time.
+ * Every object compiles the functions that it uses anew, and most of that is the optimizer's work. gcc's -O1 takes two
+ * thirds of the time and makes these functions a few percent slower; the shortest ones, which are most often used, are
+ * compiled as the program is.
  */
 #if defined __clang__ || defined __cplusplus
 #define QRINTF_BRIEFLY

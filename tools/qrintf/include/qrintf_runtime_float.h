@@ -127,7 +127,7 @@ QRINTF_INLINE char *qrintf_block(char *p, qrintf_u64_t digits, unsigned int coun
 
 /* Writes a number as `count` digits, 1 to 18, zeros in front included; `strip` leaves out the zeros at the end. */
 #define qrintf_places QRINTF_VERSIONED(qrintf_places)
-QRINTF_RUNTIME(qrintf_places)
+QRINTF_RUNTIME_BRIEF(qrintf_places)
 char *qrintf_places(char *p, qrintf_u64_t v, unsigned int count, int strip)
 {
     QRINTF_SHARE(qrintf_places)

@@ -115,7 +115,7 @@ QRINTF_INLINE char *qrintf_i32(char *p, qrintf_i32_t v)
 
 /* %lu %llu %zu %ju. */
 #define qrintf_u64 QRINTF_VERSIONED(qrintf_u64)
-QRINTF_RUNTIME(qrintf_u64)
+QRINTF_RUNTIME_BRIEF(qrintf_u64)
 char *qrintf_u64(char *p, qrintf_u64_t v)
 {
     qrintf_u64_t high;

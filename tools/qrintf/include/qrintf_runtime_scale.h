@@ -99,7 +99,7 @@ QRINTF_INLINE int qrintf_is_tie(qrintf_u64_t m, int e, int k, qrintf_u64_t q)
  * round(m * 2^e * 10^k), and with one digit less where that is not below `limit`, unless that is 0. The highest bit of
  * m is set; k is within -320 to 345; the value is below 10^18.
  */
-QRINTF_RUNTIME(qrintf_decimal)
+QRINTF_RUNTIME_BRIEF(qrintf_decimal)
 qrintf_decimal_t qrintf_decimal(qrintf_u64_t m, int e, int k, qrintf_u64_t limit)
 {
     const qrintf_u128_t half = (qrintf_u128_t)1 << 127;
