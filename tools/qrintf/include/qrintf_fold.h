@@ -16,9 +16,8 @@
  * After step k, qrintf_p<k> is the position, qrintf_s<k> the state (2: after the precision's star), qrintf_f<k> the
  * flags, qrintf_w<k> and qrintf_r<k> width and precision (QRINTF_NONE, QRINTF_STAR), qrintf_c<k> the letter (0 for a
  * star), qrintf_z<k> the size of the integer meant, qrintf_k<k> the kind of argument that is wanted, and qrintf_e<k> the
- * first error so far. The text before the directive lies in up to three pieces, as "%%" stands for its first half only:
- *
- *     [p<k-1>, x<k> + xe<k>)    and if xe<k>: [x<k> + 2, y<k> + ye<k>)    and if ye<k>: [y<k> + 2, q<k>)
+ * first error so far. The text before the directive is [p<k-1>, q<k>); x<k> is q<k> unless there is a "%%" in it, of which
+ * there may be two.
  *
  * Invariant: no position is beyond the literal's terminator, whatever the format is.
  */

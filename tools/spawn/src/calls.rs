@@ -182,9 +182,9 @@ pub(crate) fn status_after_all(pidfd: BorrowedFd<'_>) -> Option<i32> {
         mask: PIDFD_INFO_EXIT,
         ..PidfdInfo::default()
     };
+    let descriptor = pidfd.as_raw_fd();
     // SAFETY: the number of the request says how large the structure is that the kernel reads and writes.
-    let done =
-        retry(|| unsafe { libc::ioctl(pidfd.as_raw_fd(), PIDFD_GET_INFO, &raw mut information) as isize });
+    let done = retry(|| unsafe { libc::ioctl(descriptor, PIDFD_GET_INFO, &raw mut information) as isize });
     (done.is_ok() && information.mask & PIDFD_INFO_EXIT != 0).then_some(information.exit_code)
 }
 
