@@ -32,8 +32,8 @@ FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
 
-build: libnoshell ## build target/release/hikyaku and what stands beside it
-	$(CARGO) build --release --locked -p hikyaku -p hikyaku-qrintf
+build: libnoshell ## build target/release/hikyaku, hikyaku-bench, qrintf-cc and libnoshell
+	$(CARGO) build --release --locked -p hikyaku -p hikyaku-bench -p hikyaku-qrintf
 
 libnoshell: ## build target/release/libnoshell.so and libnoshell.a
 	$(NOSHELL)
@@ -41,7 +41,7 @@ libnoshell: ## build target/release/libnoshell.so and libnoshell.a
 test: ## install what the tests need, then check the format, the lints, the docs, and run every test
 	tests/install
 	$(MAKE) --no-print-directory lint
-	$(CARGO) build --locked -p hikyaku
+	$(CARGO) build --locked -p hikyaku -p hikyaku-bench
 	$(CARGO) test --locked --workspace --no-fail-fast
 
 check-digits: ## prove the digits of qrintf.h and format: every number of 32 bits, 100 million doubles (half an hour)
@@ -59,12 +59,12 @@ test-long: ## build Redis, memcached, nginx, sqlite, curl and pkgconf by qrintf-
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
 	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
 
-test-aarch64: ## build spawn, libnoshell and the tables for aarch64, and try the first two in an emulator, which knows no clone3
+test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and try the first two in an emulator, which knows no clone3
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \
 	    apt-get -q -y install --no-install-recommends qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross >/dev/null
 	rustup target add aarch64-unknown-linux-gnu
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-	    $(CARGO) build --locked -p hikyaku-tables --target aarch64-unknown-linux-gnu
+	    $(CARGO) build --locked -p hikyaku-bench --target aarch64-unknown-linux-gnu
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc SPAWN_EMULATED=1 \
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
 	    $(CARGO) test --locked -p hikyaku-spawn --target aarch64-unknown-linux-gnu --lib \
@@ -113,6 +113,7 @@ doc: ## build the API's documentation: target/doc/io/index.html and its neighbou
 
 install: build ## install under DESTDIR and PREFIX (/usr/local)
 	install -D -m 755 $(HIKYAKU) $(ROOT)/bin/hikyaku
+	install -D -m 755 $(HIKYAKU)-bench $(ROOT)/bin/hikyaku-bench
 	install -D -m 755 $(QRINTF) $(ROOT)/bin/qrintf-cc
 	install -d $(ROOT)/lib/qrintf/include
 	install -m 644 tools/qrintf/include/*.h $(ROOT)/lib/qrintf/include/
@@ -132,7 +133,7 @@ install: build ## install under DESTDIR and PREFIX (/usr/local)
 	sed 's#/usr/local/#$(PREFIX)/#g' packaging/hikyaku.service > $(ROOT)/share/doc/hikyaku/hikyaku.service
 
 uninstall: ## remove what `make install` put there
-	rm -f $(ROOT)/bin/hikyaku $(ROOT)/share/man/man1/hikyaku.1 $(ROOT)/share/man/man1/hikyaku-*.1
+	rm -f $(ROOT)/bin/hikyaku $(ROOT)/bin/hikyaku-bench $(ROOT)/share/man/man1/hikyaku.1 $(ROOT)/share/man/man1/hikyaku-*.1
 	rm -f $(ROOT)/bin/qrintf-cc $(ROOT)/share/man/man1/qrintf-cc.1
 	rm -rf $(ROOT)/lib/qrintf
 	rm -f $(ROOT)/share/bash-completion/completions/hikyaku $(ROOT)/share/zsh/site-functions/_hikyaku

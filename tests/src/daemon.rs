@@ -237,7 +237,8 @@ fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// The daemon's executable: the one that `HIKYAKU` names, else cargo builds it, once a test program.
+/// The daemon's executable: the one that `HIKYAKU` names, or else the one that cargo builds, once per test program, with
+/// `hikyaku-bench` beside it.
 ///
 /// # Panics
 /// If it can't be built.
@@ -254,6 +255,8 @@ fn build() -> PathBuf {
             "--locked",
             "--package",
             "hikyaku",
+            "--package",
+            "hikyaku-bench",
             "--message-format",
             "json-render-diagnostics",
         ])
@@ -266,8 +269,8 @@ fn build() -> PathBuf {
     let messages = messages
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let built = messages
-        .filter_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .next_back();
-    built.expect("cargo names what it built")
+    let mut built = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from));
+    built
+        .find(|path| path.file_name().is_some_and(|name| name == "hikyaku"))
+        .expect("cargo names what it built")
 }

@@ -133,6 +133,51 @@ fn kv_says_that_no_one_listens() {
     assert!(ran.errors.contains(&address), "{ran:#?}");
 }
 
+#[test]
+fn bench_lists_its_tables() {
+    for arguments in [["bench", "--help"], ["help", "bench"]] {
+        let help = hikyaku().args(arguments).succeed();
+        for table in ["kv", "spawn"] {
+            assert!(
+                help.lines().any(|line| line.trim_start().starts_with(table)),
+                "{table}: {help}"
+            );
+        }
+    }
+    let wrong = hikyaku().args(["bench", "kv", "--gets", "101"]).run();
+    assert_eq!(exit(&wrong), Some(2), "{wrong:#?}");
+}
+
+/// They come from the other program, which describes itself.
+#[test]
+fn completions_and_pages_know_the_options_of_bench() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = hikyaku().args(["completions", shell]).succeed();
+        for option in ["multiget", "parents"] {
+            assert!(script.contains(option), "{shell}: {option}");
+        }
+    }
+    let folder = Folder::new();
+    hikyaku()
+        .args(["man", "--directory", "."])
+        .folder(folder.path("."))
+        .succeed();
+    let page = |name: &str| std::fs::read_to_string(folder.path(name)).expect(name);
+    assert!(page("hikyaku-bench.1").contains(r"hikyaku\-bench\-kv(1)"));
+    let kv = page("hikyaku-bench-kv.1");
+    for part in [
+        ".TH",
+        "hikyaku bench kv",
+        r"\-\-multiget",
+        "[default: 10000]",
+        "Possible values:",
+        "The first server",
+    ] {
+        assert!(kv.contains(part), "{part}: {kv}");
+    }
+    assert!(page("hikyaku-bench-spawn.1").contains(r"\-\-parents"));
+}
+
 /// The table's processes are this very program, so its way back to itself must be right.
 #[test]
 fn bench_spawn_measures_from_processes_of_its_own() {

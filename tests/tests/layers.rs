@@ -1,45 +1,44 @@
-//! Imports point down: reads the workspace's own metadata and fails when a layer uses what it must not know.
+//! Dependencies point down: the workspace's metadata is compared with the table of permitted dependencies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// What each package of the workspace may use of the others. Who adds a package says here which layer it is.
+/// Packages of the workspace, each with the packages that it depends on.
+type Dependencies = BTreeMap<String, BTreeSet<String>>;
+
+/// The packages from the lowest layer to the highest, each with the packages of the workspace that it depends on.
 ///
-/// The order is the order of the layers, from the lowest; `io`, `wire` and `kv` know nothing of each other, and of the
-/// tools below them only what makes bytes (`format`) and processes (`spawn`).
-const MAY_USE: &[(&str, &[&str])] = &[
+/// A new package, and a new dependency of an old one, is entered here; a dependency that is gone is removed.
+const LAYERS: &[(&str, &[&str])] = &[
     ("hikyaku-format-macros", &[]),
     ("hikyaku-format", &["hikyaku-format-macros"]),
     ("hikyaku-spawn", &[]),
     ("hikyaku-qrintf", &[]),
     ("hikyaku-noshell", &[]),
-    ("hikyaku-io", &["hikyaku-format", "hikyaku-spawn"]),
-    ("hikyaku-wire", &["hikyaku-format"]),
+    ("hikyaku-io", &[]),
+    ("hikyaku-wire", &[]),
     ("hikyaku-kv", &[]),
-    ("hikyaku-tables", &["hikyaku-spawn", "hikyaku-format"]),
-    (
-        "hikyaku-memcached",
-        &["hikyaku-kv", "hikyaku-wire", "hikyaku-io", "hikyaku-format"],
-    ),
-    ("hikyaku-load", &["hikyaku-wire", "hikyaku-io"]),
+    ("hikyaku-memcached", &["hikyaku-io", "hikyaku-kv", "hikyaku-wire"]),
     (
         "hikyaku",
-        &[
-            "hikyaku-memcached",
-            "hikyaku-load",
-            "hikyaku-tables",
-            "hikyaku-kv",
-            "hikyaku-wire",
-            "hikyaku-io",
-            "hikyaku-format",
-            "hikyaku-spawn",
-        ],
+        &["hikyaku-io", "hikyaku-kv", "hikyaku-memcached", "hikyaku-wire"],
     ),
+    ("hikyaku-load", &["hikyaku-wire"]),
+    ("hikyaku-tables", &["hikyaku-spawn"]),
+    ("hikyaku-bench", &["hikyaku-load", "hikyaku-tables"]),
     ("hikyaku-tests", &[]),
 ];
 
-/// Package to packages of the workspace that it depends on, for whatever purpose.
-fn uses() -> BTreeMap<String, BTreeSet<String>> {
+fn permitted() -> Dependencies {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    LAYERS
+        .iter()
+        .map(|(package, below)| ((*package).to_owned(), owned(below)))
+        .collect()
+}
+
+/// What the manifests declare, for whatever purpose: programs, tests and build scripts.
+fn declared() -> Dependencies {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -68,33 +67,59 @@ fn uses() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-#[test]
-fn every_package_has_its_layer() {
-    let known: BTreeSet<String> = MAY_USE.iter().map(|(package, _)| (*package).to_owned()).collect();
-    assert_eq!(uses().into_keys().collect::<BTreeSet<_>>(), known);
-}
-
-#[test]
-fn no_layer_imports_upward() {
-    for (package, used) in uses() {
-        let (_, allowed) = MAY_USE
-            .iter()
-            .find(|(name, _)| *name == package)
-            .expect("every package has its layer");
-        let upward: Vec<_> = used
-            .iter()
-            .filter(|one| !allowed.contains(&one.as_str()))
-            .collect();
-        assert!(upward.is_empty(), "{package} must not know {upward:?}");
+/// What differs between the manifests and the table, one line per package or dependency.
+fn differences(declared: &Dependencies, permitted: &Dependencies) -> Vec<String> {
+    let none = BTreeSet::new();
+    let packages: BTreeSet<&String> = declared.keys().chain(permitted.keys()).collect();
+    let mut found = Vec::new();
+    for package in packages {
+        if !permitted.contains_key(package) {
+            found.push(format!("{package} is not in LAYERS"));
+        }
+        if !declared.contains_key(package) {
+            found.push(format!("{package} is in LAYERS and not in the workspace"));
+        }
+        let used = declared.get(package).unwrap_or(&none);
+        let allowed = permitted.get(package).unwrap_or(&none);
+        let forbidden = used.difference(allowed);
+        found.extend(forbidden.map(|one| format!("{package} must not depend on {one}")));
+        let unused = allowed.difference(used);
+        found.extend(unused.map(|one| format!("{package} may depend on {one} and does not")));
     }
+    found
 }
 
 #[test]
-fn the_table_itself_points_down() {
-    for (index, (package, allowed)) in MAY_USE.iter().enumerate() {
-        for one in *allowed {
-            let below = MAY_USE[..index].iter().any(|(name, _)| name == one);
-            assert!(below, "{package} may use {one}, which is not below it");
+fn packages_depend_on_what_the_table_permits_and_on_nothing_else() {
+    assert_eq!(differences(&declared(), &permitted()), Vec::<String>::new());
+}
+
+#[test]
+fn the_table_points_down() {
+    for (index, (package, below)) in LAYERS.iter().enumerate() {
+        for one in *below {
+            let is_below = LAYERS[..index].iter().any(|(name, _)| name == one);
+            assert!(is_below, "{package} may depend on {one}, which is not below it");
         }
     }
+}
+
+#[test]
+fn every_kind_of_difference_is_found() {
+    let packages = |list: &[(&str, &[&str])]| -> Dependencies {
+        list.iter()
+            .map(|(name, below)| (name.to_string(), below.iter().map(ToString::to_string).collect()))
+            .collect()
+    };
+    let declared = packages(&[("a", &["b"]), ("b", &[]), ("new", &[])]);
+    let permitted = packages(&[("a", &["c"]), ("b", &[]), ("c", &[])]);
+    assert_eq!(
+        differences(&declared, &permitted),
+        [
+            "a must not depend on b",
+            "a may depend on c and does not",
+            "c is in LAYERS and not in the workspace",
+            "new is not in LAYERS",
+        ]
+    );
 }

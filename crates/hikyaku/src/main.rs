@@ -3,7 +3,8 @@
 //! ```text
 //!   cli ─► config (file, flags, faults) ─► serve ─► loops, stores, listeners, signals
 //!    ├──► check                                       └► banner, on standard output
-//!    ├──► client (kv …), bench
+//!    ├──► client (kv …)
+//!    ├──► bench: becomes hikyaku-bench
 //!    └──► generate (completions, man pages)
 //! ```
 //!
@@ -26,17 +27,21 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use bench::Bench;
 use cli::{Cli, Command};
 
 /// The command line or the configuration is wrong.
 pub(crate) const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    if let Some(bench) = Bench::from_help(std::env::args_os().skip(1)) {
+        return bench::run(&bench);
+    }
     match Cli::parse().command {
         Command::Serve(flags) => serve::run(&flags),
         Command::Check { file } => check::run(&file),
         Command::Kv(asked) => client::run(&asked),
-        Command::Bench(asked) => bench::run(asked),
+        Command::Bench(asked) => bench::run(&asked),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { directory } => generate::man(directory.as_deref()),
     }

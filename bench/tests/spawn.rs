@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Output};
 
 fn spawn(options: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_hikyaku-tables"))
+    let output = Command::new(env!("CARGO_BIN_EXE_hikyaku-bench"))
         .arg("spawn")
         .args(options)
         .output()
@@ -118,7 +118,7 @@ fn wrong_rows_and_sizes_are_refused() {
         ("--parents", "2GB", "2GiB"),
         ("--count", "0", "1.."),
     ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_hikyaku-tables"))
+        let output = Command::new(env!("CARGO_BIN_EXE_hikyaku-bench"))
             .args(["spawn", option, value])
             .output()
             .expect("the program starts");

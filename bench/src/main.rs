@@ -1,0 +1,88 @@
+//! `hikyaku-bench`, the program that `hikyaku bench` runs: load generators and the tables of measurements.
+//!
+//! ```text
+//!   hikyaku bench NAME … ──execve──► hikyaku-bench NAME … ──► load (kv, echo)
+//!                                        │               └──► tables (spawn)
+//!                                        └ describe: this command line as JSON, for hikyaku's man pages and completions
+//! ```
+//!
+//! It is a program of its own so that the daemon links no load generator.
+//!
+//! **Invariant**: the exit status is 0 on success, 1 on failure, and 2 when the command line is wrong.
+
+#![forbid(unsafe_code)]
+
+mod describe;
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write, stdout};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Measure servers and process creation
+#[derive(Debug, Parser)]
+#[command(name = "hikyaku-bench", bin_name = "hikyaku bench", version, arg_required_else_help = true, after_help = EXIT)]
+struct Cli {
+    #[command(subcommand)]
+    table: Table,
+}
+
+const EXIT: &str = "Exit status: 0 on success, 1 on failure, 2 if the command line is wrong.";
+
+#[derive(Debug, Subcommand)]
+enum Table {
+    Kv(load::kv::Options),
+    #[command(hide = true)]
+    Echo(load::echo::Options),
+    Spawn(tables::spawn::Options),
+    /// Print this command line as JSON
+    #[command(hide = true)]
+    Describe,
+}
+
+/// The arguments with which the spawn table starts this program again, as one of its measured parents.
+const SPAWN: &[&str] = &["spawn"];
+
+fn main() -> ExitCode {
+    match Cli::parse().table {
+        Table::Kv(options) => load_report(options.json, load::kv::run(options)),
+        Table::Echo(options) => load_report(options.json, load::echo::run(options)),
+        Table::Spawn(options) => spawn(options),
+        Table::Describe => print(describe::command(&Cli::command())),
+    }
+}
+
+fn load_report(json: bool, report: Result<load::Report, load::Error>) -> ExitCode {
+    match report {
+        Ok(report) if json => print(report.to_json()),
+        Ok(report) => print(report),
+        Err(error) => fail(matches!(error, load::Error::Option { .. }), error),
+    }
+}
+
+fn spawn(options: tables::spawn::Options) -> ExitCode {
+    let json = options.json;
+    match tables::spawn::run(options, SPAWN) {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(report)) if json => print(report.to_json()),
+        Ok(Some(report)) => print(report),
+        Err(error) => fail(matches!(error, tables::Error::Option { .. }), error),
+    }
+}
+
+/// Prints a report, with a newline at its end. A closed pipe is no error: its reader has read enough.
+fn print(report: impl Display) -> ExitCode {
+    let text = report.to_string();
+    match writeln!(stdout(), "{}", text.trim_end_matches('\n')) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            fail(false, format_args!("cannot write: {error}"))
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn fail(usage: bool, error: impl Display) -> ExitCode {
+    eprintln!("hikyaku bench: {error}");
+    ExitCode::from(if usage { 2 } else { 1 })
+}
