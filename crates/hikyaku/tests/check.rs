@@ -36,6 +36,27 @@ fn files_that_do_not_belong_together_are_told() {
     assert_faults("tls", include_str!("config/tls.expected"));
 }
 
+/// Once a capacity of 99 TiB passed, and `serve` refused it; nor did anything tell of folders and users that are not there.
+#[test]
+fn what_the_machine_cannot_give_is_told() {
+    assert_faults("machine", include_str!("config/machine.expected"));
+}
+
+#[test]
+fn stores_that_fit_alone_may_not_fit_together_and_names_must_resolve() {
+    let output = check("together.toml");
+    let told = String::from_utf8_lossy(&output.stdout);
+    let expected = include_str!("config/together.expected").lines();
+    for (line, expected) in told.lines().zip(expected.clone()) {
+        // The resolver's reason depends on the machine.
+        assert_eq!(line.split(" (").next(), expected.split(" (").next());
+    }
+    assert_eq!(
+        (told.lines().count(), output.status.code()),
+        (expected.count(), Some(2))
+    );
+}
+
 #[test]
 fn a_missing_file_is_told() {
     assert_faults(
@@ -62,10 +83,11 @@ fn the_commented_example_is_right_without_its_comment_signs() {
         .lines()
         .map(|line| line.strip_prefix("# ").filter(is_value).unwrap_or(line))
         .collect();
-    // The files of tls are not there, and only a Unix socket has a mode.
+    // The files of tls and the user are not there, and only a Unix socket has a mode.
     let spoken = spoken.join("\n");
     let spoken = spoken
         .replace("tls = {", "# tls = {")
+        .replace("\nuser = ", "\n# user = ")
         .replace("\nmode = ", "\n# mode = ");
     std::fs::write(folder.join("users.txt"), "name:password\n").expect("the folder can be written");
     let file = folder.join("spoken.toml");

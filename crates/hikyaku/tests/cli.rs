@@ -50,8 +50,8 @@ fn wrong_flags_are_all_told_at_once() {
             "--workers",
             "0",
         ],
-        "--memcached: \"localhost\" is not an address; write IP:PORT, such as \"127.0.0.1:11211\" or \"[::1]:11211\", or \
-         \"unix:/PATH\"\n\
+        "--memcached: \"localhost\" is not an address; write IP:PORT or NAME:PORT, such as \"127.0.0.1:11211\", \
+         \"[::1]:11211\" or \"localhost:11211\", or \"unix:/PATH\"\n\
          --store: \"memory:?capacity=1GiB\" has no name; write NAME=URI, such as default=memory:?capacity=1GiB\n\
          --workers: \"0\" is not a count; write auto or a whole number above 0\n",
     );

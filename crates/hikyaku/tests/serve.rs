@@ -337,3 +337,76 @@ fn a_value_that_is_too_large_is_not_stored() {
     assert!(told.contains("did not store it"), "{told}");
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn the_capacity_flag_wins_over_the_stores() {
+    let daemon = Daemon::start(&[
+        "--memcached",
+        "localhost:0",
+        "--store",
+        "default=memory:?capacity=64MiB&item_size_max=2MiB",
+        "--capacity",
+        "32MiB",
+        "--workers",
+        "1",
+    ]);
+    let settings = kv(daemon.address(), &["stats", "settings"]);
+    let settings = String::from_utf8_lossy(&settings.stdout);
+    assert!(settings.contains("maxbytes 33554432\n"), "{settings}");
+    assert!(settings.contains("item_size_max 2097152\n"), "{settings}");
+}
+
+#[test]
+fn a_capacity_that_does_not_fit_is_told_with_its_flag() {
+    for (capacity, expected) in [
+        ("99TiB", "at most 32TiB"),
+        ("1KiB", "at least 65536"),
+        ("lots", "like 1GiB"),
+    ] {
+        let output = serve(&["--memcached", "127.0.0.1:0", "--capacity", capacity])
+            .output()
+            .expect("it runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            told.starts_with("--capacity: ") && told.contains(expected),
+            "{told}"
+        );
+        assert_eq!(output.status.code(), Some(2));
+    }
+}
+
+#[test]
+fn the_client_counts_touches_and_flushes() {
+    let daemon = Daemon::start(&with_small(&["--memcached", "localhost:0"]));
+    let address = daemon.address().replace("127.0.0.1", "localhost");
+    let address = address.as_str();
+    assert_kv(address, &["incr", "n"], 1, "");
+    assert_kv(address, &["incr", "n", "--initial", "5", "--ttl", "1h"], 0, "5\n");
+    assert_kv(address, &["incr", "n", "7"], 0, "12\n");
+    assert_kv(
+        address,
+        &["decr", "n", "100", "--json"],
+        0,
+        "{\"key\":\"n\",\"value\":0}\n",
+    );
+    assert_kv(address, &["set", "text", "abc"], 0, "");
+    assert_kv(address, &["decr", "text"], 1, "");
+    assert_kv(address, &["touch", "n", "text", "--ttl", "1h"], 0, "");
+    assert_kv(address, &["touch", "absent"], 1, "");
+    let item = kv(address, &["get", "n", "--json"]);
+    let item: serde_json::Value = serde_json::from_slice(&item.stdout).expect("JSON");
+    assert!(item["exptime"].as_u64() > Some(0), "{item}");
+    assert_kv(address, &["touch", "n"], 0, "");
+    let item = kv(address, &["get", "n", "--json"]);
+    let item: serde_json::Value = serde_json::from_slice(&item.stdout).expect("JSON");
+    assert_eq!(item["exptime"], 0, "for good");
+
+    let statistics = kv(address, &["stats", "--json"]);
+    let statistics: serde_json::Value = serde_json::from_slice(&statistics.stdout).expect("JSON");
+    assert_eq!(statistics["curr_items"], 2);
+    assert_kv(address, &["stats", "nonsense"], 3, "");
+    assert_kv(address, &["flush", "--delay", "1h"], 0, "");
+    assert_kv(address, &["get", "text"], 0, "abc\n");
+    assert_kv(address, &["flush"], 0, "");
+    assert_kv(address, &["get", "text"], 1, "");
+}

@@ -30,7 +30,7 @@ pub use decision::{Cas, Change, Decision, Edit, New, Payload};
 pub use engine::{Answer, Cursor, Engine, Key};
 pub use entry::{Entry, Extent, Marks, Pinned, Value};
 pub use error::{Error, StoreError};
-pub use memory::Memory;
+pub use memory::{CAPACITY_MAX, Memory};
 pub use notice::Notice;
 pub use observer::{Observation, Observer};
 pub use size::{Size, parse_size};

@@ -1,6 +1,6 @@
 //! From a store's name to the store.
 
-use crate::memory::{CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN, Memory};
+use crate::memory::{CAPACITY_MAX, CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN, Memory};
 use crate::{Error, Notice, Size, Store, parse_size};
 
 const MEMORY_KEYS: &str = "capacity, item_size_max and evict";
@@ -117,27 +117,53 @@ impl Specification {
         &self.notices
     }
 
-    /// Builds the store.
-    pub fn open(&self) -> Result<Store, Error> {
-        let capacity = self.capacity.bytes();
-        let too_small = || {
-            bad(
-                "capacity",
-                &format!("{capacity} bytes"),
-                format!("at least {CAPACITY_MIN} are needed"),
-            )
-        };
+    /// The capacity in bytes; a percentage is taken of the memory that this process may use.
+    pub fn capacity(&self) -> u64 {
+        self.capacity.bytes()
+    }
+
+    /// Checks that the values fit together, without reserving memory.
+    ///
+    /// # Errors
+    /// [`Error::BadValue`] if the capacity is out of bounds or smaller than two items.
+    pub fn check(&self) -> Result<(), Error> {
+        let capacity = self.capacity();
+        let refuse = |reason| Err(bad("capacity", &format!("{capacity} bytes"), reason));
         if capacity < CAPACITY_MIN {
-            return Err(too_small());
+            return refuse(format!("at least {CAPACITY_MIN} are needed"));
+        }
+        if capacity > CAPACITY_MAX {
+            return refuse("at most 32TiB fit into the address space".to_owned());
         }
         let half = capacity / 2;
-        let item_size_max = self.item_size_max.unwrap_or(ITEM_SIZE_DEFAULT.min(half));
+        let item_size_max = self.item_size_max_within(capacity);
         if item_size_max > half {
             let reason = format!("at most half of the capacity, {half} bytes, is possible");
             return Err(bad("item_size_max", &format!("{item_size_max} bytes"), reason));
         }
-        let capacity = usize::try_from(capacity).map_err(|_| too_small())?;
+        Ok(())
+    }
+
+    /// Builds the store.
+    ///
+    /// # Errors
+    /// Those of [`check`](Specification::check), and [`Error::Memory`] if the system refuses the address space.
+    pub fn open(&self) -> Result<Store, Error> {
+        self.check()?;
+        let capacity = self.capacity();
+        let item_size_max = self.item_size_max_within(capacity);
+        let capacity = usize::try_from(capacity).map_err(|_| {
+            bad(
+                "capacity",
+                &capacity.to_string(),
+                "the address space is smaller".to_owned(),
+            )
+        })?;
         Ok(Store::Memory(Memory::new(capacity, item_size_max, self.evict)?))
+    }
+
+    fn item_size_max_within(&self, capacity: u64) -> u64 {
+        self.item_size_max.unwrap_or(ITEM_SIZE_DEFAULT.min(capacity / 2))
     }
 }
 
@@ -247,6 +273,7 @@ mod tests {
         assert!(message("*#bnum=1#capsiz=1m#bnum=1").contains("\"bnum\" is given twice"));
         assert!(message("memory:?capacity=lots").contains("like 1GiB"));
         assert!(message("memory:?capacity=1k").contains("65536"));
+        assert!(message("memory:?capacity=99TiB").contains("32TiB"));
         assert!(message("memory:?capacity=1m&item_size_max=600k").contains("half"));
         assert!(message("memory:?item_size_max=5GiB").contains("4GiB"));
         assert!(message("memory:?evict=perhaps").contains("true or false"));

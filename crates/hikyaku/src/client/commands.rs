@@ -11,7 +11,7 @@ use wire::memcached::meta::MetaVerb;
 
 use super::connection::{Answer, Connection, MetaStatus};
 use super::item::{Item, decoded};
-use super::{Command, Error, Kv, Mode, Outcome};
+use super::{Command, Error, Kv, Mode, Outcome, count, server};
 
 /// Connects and does what was asked.
 pub(super) async fn run(asked: &Kv) -> Result<Outcome, Error> {
@@ -56,6 +56,19 @@ pub(super) async fn run(asked: &Kv) -> Result<Outcome, Error> {
                 outcome = outcome.and(delete(connection, key.as_bytes()).await?);
             }
             outcome
+        }
+        Command::Incr(asked_for) => count::count(connection, asked_for, true, asked.json, &mut out).await?,
+        Command::Decr(asked_for) => count::count(connection, asked_for, false, asked.json, &mut out).await?,
+        Command::Touch { keys, ttl } => {
+            let mut outcome = Outcome::Done;
+            for key in keys {
+                outcome = outcome.and(count::touch(connection, key.as_bytes(), *ttl).await?);
+            }
+            outcome
+        }
+        Command::Flush { delay } => server::flush(connection, *delay).await?,
+        Command::Stats { group } => {
+            server::statistics(connection, group.as_deref(), asked.json, &mut out).await?
         }
         Command::Scan { prefix } => {
             let prefix = prefix.as_deref().map_or(&[][..], OsStr::as_bytes);
@@ -140,8 +153,7 @@ async fn set(
     let mut request = begin(MetaVerb::Set, key, Some(value.len() as u64))?;
     meta::number(&mut request, b'F', u64::from(options.flags));
     if let Some(ttl) = options.ttl {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        meta::number(&mut request, b'T', exptime(ttl, now));
+        meta::number(&mut request, b'T', exptime(ttl, now()));
     }
     if let Some(cas) = options.cas {
         meta::number(&mut request, b'C', cas);
@@ -157,8 +169,13 @@ async fn set(
 /// Seconds that the protocol counts from now take at most so many; larger numbers are seconds since the Unix epoch.
 const FROM_NOW_MAX: u64 = 30 * 24 * 60 * 60;
 
+/// The time since the Unix epoch.
+pub(super) fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
 /// How the protocol says when what stays for `ttl` ends; `now` is the time since the Unix epoch.
-fn exptime(ttl: Duration, now: Duration) -> u64 {
+pub(super) fn exptime(ttl: Duration, now: Duration) -> u64 {
     // Zero would be for good; what was asked for is a short time.
     let seconds = u64::try_from(ttl.as_millis().div_ceil(1000).max(1)).unwrap_or(u64::MAX);
     if seconds <= FROM_NOW_MAX {
@@ -238,7 +255,7 @@ fn print_key<'a>(
 }
 
 /// Begins a request; keys that are no printable words go as base64.
-fn begin(verb: MetaVerb, key: &[u8], length: Option<u64>) -> Result<Vec<u8>, Error> {
+pub(super) fn begin(verb: MetaVerb, key: &[u8], length: Option<u64>) -> Result<Vec<u8>, Error> {
     if !(1..=KEY_LENGTH_MAX).contains(&key.len()) {
         return Err(Error::KeyLength {
             length: key.len(),
@@ -254,7 +271,7 @@ fn begin(verb: MetaVerb, key: &[u8], length: Option<u64>) -> Result<Vec<u8>, Err
     Ok(request)
 }
 
-fn done(answer: &Answer) -> Result<Outcome, Error> {
+pub(super) fn done(answer: &Answer) -> Result<Outcome, Error> {
     match answer.status {
         Some(MetaStatus::Hd) => Ok(Outcome::Done),
         _ => Ok(Outcome::Absent),

@@ -30,21 +30,11 @@ pub(super) struct Answer {
 
 impl Connection {
     pub(super) async fn open(server: &Server) -> Result<Connection, Error> {
-        let address: Address = server.server.parse()?;
-        let stream = match &server.tls_ca {
-            None => Stream::connect(&address).await?,
-            Some(authorities) => {
-                let identity = server.tls_certificate.clone().zip(server.tls_key.clone());
-                let files = ClientFiles {
-                    authorities: authorities.clone(),
-                    identity,
-                    alpn: Vec::new(),
-                };
-                let name = host(&server.server);
-                Stream::connect_tls(&address, &ClientTls::from_files(files)?, name).await?
-            }
+        let addresses = crate::address::resolve(&server.server).map_err(Error::Address)?;
+        let tls = server.tls()?;
+        let mut connection = Connection {
+            stream: connect(&addresses, tls.as_ref(), host(&server.server)).await?,
         };
-        let mut connection = Connection { stream };
         if let Some(user) = &server.user {
             connection.log_in(user).await?;
         }
@@ -127,14 +117,46 @@ impl Connection {
     }
 }
 
+impl Server {
+    /// The TLS that the flags ask for.
+    fn tls(&self) -> Result<Option<ClientTls>, Error> {
+        let Some(authorities) = self.tls_ca.clone() else {
+            return Ok(None);
+        };
+        let files = ClientFiles {
+            authorities,
+            identity: self.tls_certificate.clone().zip(self.tls_key.clone()),
+            alpn: Vec::new(),
+        };
+        Ok(Some(ClientTls::from_files(files)?))
+    }
+}
+
+/// Connects to the first address that accepts; there is at least one.
+async fn connect(addresses: &[Address], tls: Option<&ClientTls>, name: &str) -> Result<Stream, Error> {
+    let mut refused = None;
+    for address in addresses {
+        let connected = match tls {
+            None => Stream::connect(address).await,
+            Some(tls) => Stream::connect_tls(address, tls, name).await,
+        };
+        match connected {
+            Err(error @ io::Error::Connect { .. }) => refused = Some(error),
+            connected => return Ok(connected?),
+        }
+    }
+    Err(refused.map_or(Error::Closed, Error::Io))
+}
+
 /// The name that the certificate has to have: the address without its port.
 fn host(server: &str) -> &str {
     let name = server.rsplit_once(':').map_or(server, |(name, _)| name);
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// What a server says about a value for which it has no room.
-const NOT_STORED: [&[u8]; 2] = [
+/// What a server says about a value that it cannot store.
+const NOT_STORED: [&[u8]; 3] = [
+    b"CLIENT_ERROR cannot increment or decrement non-numeric value",
     b"SERVER_ERROR object too large for cache",
     b"SERVER_ERROR out of memory storing object",
 ];

@@ -4,6 +4,8 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(super) enum Error {
+    #[error("--server: {0}")]
+    Address(String),
     #[error("{0}")]
     Io(io::Error),
     #[error("{0}; is it a memcached-protocol server?")]
@@ -29,11 +31,19 @@ pub(super) enum Error {
 }
 
 impl Error {
+    /// What an unexpected line of the server's is.
+    pub(super) fn of_line(line: &[u8]) -> Error {
+        match line {
+            b"CLIENT_ERROR unauthenticated" => Error::LoginWanted,
+            line => Error::Refused(String::from_utf8_lossy(line).into()),
+        }
+    }
+
     /// Whether the command line, or its environment, asks for what cannot be.
     pub(super) fn is_usage(&self) -> bool {
         matches!(
             self,
-            Error::NoPassword | Error::KeyLength { .. } | Error::Io(io::Error::Address { .. })
+            Error::NoPassword | Error::KeyLength { .. } | Error::Address(_)
         )
     }
 }

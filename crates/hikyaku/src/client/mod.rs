@@ -4,8 +4,10 @@
 
 mod commands;
 mod connection;
+mod count;
 mod error;
 mod item;
+mod server;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -72,11 +74,50 @@ enum Command {
         #[arg(required = true)]
         keys: Vec<OsString>,
     },
+    /// Add to a number and print the sum
+    Incr(Count),
+    /// Subtract from a number, down to 0, and print the difference
+    Decr(Count),
+    /// Change how long keys stay
+    Touch {
+        /// The keys
+        #[arg(required = true)]
+        keys: Vec<OsString>,
+        /// How long they stay from now, such as 30s or 7d; without it for good
+        #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
+        ttl: Option<Duration>,
+    },
+    /// Delete all keys
+    Flush {
+        /// Wait this long first
+        #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
+        delay: Option<Duration>,
+    },
+    /// Print statistics, a line each
+    Stats {
+        /// A group, such as settings, items, slabs or conns
+        group: Option<String>,
+    },
     /// Print all keys, a line each
     Scan {
         /// Only those that begin with this
         prefix: Option<OsString>,
     },
+}
+
+#[derive(Args, Debug)]
+struct Count {
+    /// The key
+    key: OsString,
+    /// How much
+    #[arg(default_value_t = 1)]
+    delta: u64,
+    /// Store this number if the key is not there
+    #[arg(long, value_name = "NUMBER")]
+    initial: Option<u64>,
+    /// How long that number stays, such as 30s or 7d
+    #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse, requires = "initial")]
+    ttl: Option<Duration>,
 }
 
 /// Whether a key may, or must, be there already.

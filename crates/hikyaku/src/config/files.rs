@@ -3,17 +3,27 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use io::Address;
 use io::tls::{ServerFiles, ServerTls};
 use memcached::Users;
 
 use super::Config;
-use super::fault::Faults;
+use super::fault::{Faults, Place};
 use super::reader::Located;
 use super::tls::Tls;
 
-/// Reads every users file and certificate and notes those that are missing or wrong.
+/// Reads every users file and certificate and notes those that are missing or wrong, and sockets whose folder is missing.
 pub(super) fn check(config: &Config, faults: &mut Faults) {
+    let mut places = Vec::new();
     for listener in &config.listeners {
+        if let Address::Unix(path) = &listener.address {
+            check_folder(path, &listener.place, faults);
+        }
+        // The addresses of one name were written once.
+        if listener.name.is_some() && places.contains(&&listener.place) {
+            continue;
+        }
+        places.push(&listener.place);
         if let Some(file) = &listener.users
             && let Err(text) = users(&file.value)
         {
@@ -23,6 +33,21 @@ pub(super) fn check(config: &Config, faults: &mut Faults) {
             check_tls(files, faults);
         }
     }
+}
+
+fn check_folder(socket: &Path, place: &Place, faults: &mut Faults) {
+    let folder = socket.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Some(folder) = folder.filter(|folder| !folder.is_dir()) else {
+        return;
+    };
+    let what = match folder.exists() {
+        true => "is not a folder; choose another path",
+        false => "does not exist; create it or choose another path",
+    };
+    faults.add(
+        place.clone(),
+        format!("address: the folder {} {what}", folder.display()),
+    );
 }
 
 /// The users of a file of `name:password` lines.

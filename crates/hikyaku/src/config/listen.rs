@@ -8,6 +8,7 @@ use io::Address;
 use super::fault::Place;
 use super::reader::{Located, Section, auto_or_count, boolean, duration, file_in, parsed, text};
 use super::{spelling, tls};
+use crate::address;
 
 /// The store that listeners lead to unless they name another.
 pub(crate) const DEFAULT_STORE: &str = "default";
@@ -22,10 +23,12 @@ pub(crate) enum Dialect {
     Binary,
 }
 
-/// One `[[listen]]` of memcached.
+/// One `[[listen]]` of memcached, at one of the addresses that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listener {
     pub(crate) address: Address,
+    /// The text that `address` was resolved from, if that has several.
+    pub(crate) name: Option<String>,
     pub(crate) store: Located<String>,
     pub(crate) dialect: Dialect,
     /// `None`: what the open-file limit allows.
@@ -37,6 +40,8 @@ pub(crate) struct Listener {
     pub(crate) users: Option<Located<PathBuf>>,
     pub(crate) shutdown: bool,
     pub(crate) flush: bool,
+    pub(crate) watch: bool,
+    pub(crate) dump: bool,
     /// Permission bits of a Unix socket; `None` leaves it to the umask.
     pub(crate) mode: Option<u32>,
     pub(crate) tls: Option<tls::Tls>,
@@ -49,6 +54,7 @@ impl Listener {
     pub(crate) fn at(address: Address, place: Place) -> Listener {
         Listener {
             address,
+            name: None,
             store: Located {
                 value: DEFAULT_STORE.to_owned(),
                 place: Place::Default,
@@ -60,6 +66,8 @@ impl Listener {
             users: None,
             shutdown: false,
             flush: true,
+            watch: true,
+            dump: true,
             mode: None,
             tls: None,
             place,
@@ -76,6 +84,7 @@ impl Listener {
         let users = |listener: &Listener| listener.users.as_ref().map(|file| file.value.clone());
         let only = |listener: &Listener| Listener {
             address: default_address(),
+            name: None,
             mode: None,
             tls: None,
             drain_timeout: Duration::ZERO,
@@ -108,8 +117,27 @@ impl Listener {
     }
 }
 
-/// Reads one `[[listen]]`; `folder` is where relative files are. `None` if it cannot be used, which was then noted.
-pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> {
+/// Reads one `[[listen]]`, of which a name of several addresses makes several; `folder` holds relative files. Empty if it
+/// cannot be used, which was then noted.
+pub(crate) fn read(section: Section<'_>, folder: &Path) -> Vec<Listener> {
+    let Some((addresses, listener)) = read_one(section, folder) else {
+        return Vec::new();
+    };
+    named(&addresses, &listener)
+}
+
+/// The listener at each of the addresses.
+pub(crate) fn named(addresses: &Addresses, listener: &Listener) -> Vec<Listener> {
+    let name = (addresses.all.len() > 1).then(|| addresses.text.clone());
+    let at = |address: &Address| Listener {
+        address: address.clone(),
+        name: name.clone(),
+        ..listener.clone()
+    };
+    addresses.all.iter().map(at).collect()
+}
+
+fn read_one(mut section: Section<'_>, folder: &Path) -> Option<(Addresses, Listener)> {
     match section.take("protocol", text) {
         Some(protocol) if protocol.value == "memcached" => {}
         Some(protocol) => {
@@ -126,7 +154,7 @@ pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> 
         }
     }
     let wrong = section.holds("address");
-    let address = section.take("address", parsed(address));
+    let address = section.take("address", parsed(addresses));
     let place = address
         .as_ref()
         .map_or_else(|| section.place(), |address| address.place.clone());
@@ -136,10 +164,10 @@ pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> 
     } else {
         default_address()
     };
-    let default = Listener::at(unsaid, place);
+    let default = Listener::at(unsaid.clone(), place);
     let mode = section.take("mode", parsed(mode));
-    let said = address.as_ref().map(|address| &address.value);
-    if let (Some(mode), Some(Address::Tcp(_))) = (&mode, said) {
+    let said = address.as_ref().map(|address| address.value.all.as_slice());
+    if let (Some(mode), Some([Address::Tcp(_), ..])) = (&mode, said) {
         section.fault(
             mode.place.clone(),
             "mode: only a Unix socket has permissions; remove it",
@@ -162,13 +190,20 @@ pub(crate) fn read(mut section: Section<'_>, folder: &Path) -> Option<Listener> 
         users: section.take("users", file_in(folder)),
         shutdown: section.take("shutdown", boolean).map_or(default.shutdown, value),
         flush: section.take("flush", boolean).map_or(default.flush, value),
+        watch: section.take("watch", boolean).map_or(default.watch, value),
+        dump: section.take("dump", boolean).map_or(default.dump, value),
         mode: mode.map(value),
         tls: tls::take(&mut section, folder),
-        address: address.map_or(default.address, value),
+        address: default.address,
+        name: None,
         place: default.place,
     };
     section.finish();
-    Some(listener)
+    let unsaid = Addresses {
+        text: unsaid.to_string(),
+        all: vec![unsaid],
+    };
+    Some((address.map_or(unsaid, value), listener))
 }
 
 fn value<T>(located: Located<T>) -> T {
@@ -180,11 +215,19 @@ pub(crate) fn default_address() -> Address {
     Address::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 11211)))
 }
 
+/// What an `address` names.
+pub(crate) struct Addresses {
+    text: String,
+    /// At least one.
+    all: Vec<Address>,
+}
+
 /// An address as flags and files write it.
-pub(crate) fn address(text: &str) -> Result<Address, String> {
-    let right = "write IP:PORT, such as \"127.0.0.1:11211\" or \"[::1]:11211\", or \"unix:/PATH\"";
-    text.parse()
-        .map_err(|_| format!("{text:?} is not an address; {right}"))
+pub(crate) fn addresses(text: &str) -> Result<Addresses, String> {
+    Ok(Addresses {
+        all: address::resolve(text)?,
+        text: text.to_owned(),
+    })
 }
 
 fn wrong_protocol(name: &str) -> String {

@@ -18,14 +18,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use io::Address;
+use kv::CAPACITY_MAX;
 use toml::de::DeTable;
 
 use fault::{Faults, Place};
 use listen::{DEFAULT_STORE, Listener};
 pub(crate) use overrides::Flags;
-use reader::{Lines, Section, auto_or_count, text};
+use reader::{Lines, Located, Section, auto_or_count, text};
 use store::Store;
 
+use crate::system::privileges;
 use crate::system::workers::WORKERS_MAX;
 
 /// Everything that can be said about a daemon.
@@ -36,7 +38,7 @@ pub(crate) struct Config {
     /// Where durable stores will be.
     pub(crate) data: PathBuf,
     /// The user to become after binding.
-    pub(crate) user: Option<String>,
+    pub(crate) user: Option<Located<String>>,
     pub(crate) stores: BTreeMap<String, Store>,
     pub(crate) listeners: Vec<Listener>,
 }
@@ -62,6 +64,9 @@ pub(crate) fn load(file: Option<&Path>, flags: &Flags) -> Result<Config, Faults>
     };
     flags.apply(&mut config, &mut faults);
     connect(&mut config, &mut faults);
+    flags.apply_capacity(&mut config, &mut faults);
+    check_stores(&config, &mut faults);
+    check_user(&config, &mut faults);
     files::check(&config, &mut faults);
     faults.or(config)
 }
@@ -128,7 +133,7 @@ fn read_root(root: &mut Section<'_>, folder: &Path) -> Config {
     let data = root
         .take("data", text)
         .map_or(default.data, |data| PathBuf::from(data.value));
-    let user = root.take("user", text).map(|user| user.value);
+    let user = root.take("user", text);
     let stores = root
         .tables("store")
         .into_iter()
@@ -138,7 +143,7 @@ fn read_root(root: &mut Section<'_>, folder: &Path) -> Config {
     let listeners = root
         .rows("listen")
         .into_iter()
-        .filter_map(|section| listen::read(section, folder))
+        .flat_map(|section| listen::read(section, folder))
         .collect();
     root.later("site", "[[site]]");
     root.later("topics", "[topics]");
@@ -201,6 +206,36 @@ fn connect(config: &mut Config, faults: &mut Faults) {
             Ok(store) => drop(config.stores.insert(DEFAULT_STORE.to_owned(), store)),
             Err(text) => faults.add(Place::Default, text),
         }
+    }
+}
+
+/// Notes stores of flags whose values do not fit together, and stores that do not fit into the address space together.
+fn check_stores(config: &Config, faults: &mut Faults) {
+    for store in config.stores.values() {
+        if let (Place::Flag(_), Err(text)) = (&store.place, store.check()) {
+            faults.add(store.place.clone(), text);
+        }
+    }
+    let capacity = |store: &Store| store.specification.capacity();
+    let sum = config
+        .stores
+        .values()
+        .fold(0, |sum: u64, store| sum.saturating_add(capacity(store)));
+    let largest = config.stores.values().max_by_key(|store| capacity(store));
+    if let Some(largest) = largest
+        && capacity(largest) <= CAPACITY_MAX
+        && sum > CAPACITY_MAX
+    {
+        let text = format!("the stores together have {sum} bytes; at most 32TiB fit into the address space");
+        faults.add(largest.place.clone(), text);
+    }
+}
+
+/// Notes a user that the system does not know.
+fn check_user(config: &Config, faults: &mut Faults) {
+    let Some(user) = &config.user else { return };
+    if let Err(error @ privileges::Error::Unknown(_)) = privileges::find(&user.value) {
+        faults.add(user.place.clone(), format!("user: {error}"));
     }
 }
 

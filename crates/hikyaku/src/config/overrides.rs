@@ -7,19 +7,23 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::fault::{Faults, Place};
-use super::listen::{self, Listener};
+use super::listen::{self, DEFAULT_STORE, Listener};
+use super::reader::Located;
 use super::store::Store;
 use super::{Config, bounded};
 
 /// What the command line says of the configuration.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Flags {
-    /// Listen for memcached clients on IP:PORT or unix:/PATH; may be repeated. Port 0 picks a free one
+    /// Listen for memcached clients on IP:PORT, NAME:PORT or unix:/PATH; may be repeated. Port 0 picks a free one
     #[arg(long, value_name = "ADDRESS")]
     memcached: Vec<String>,
     /// Keep a store at this URI, such as default=memory:?capacity=1GiB; may be repeated
     #[arg(long, value_name = "NAME=URI")]
     store: Vec<String>,
+    /// Give the default store this capacity, such as 1GiB or 25%; it wins over --store and the file
+    #[arg(long, value_name = "SIZE")]
+    capacity: Option<String>,
     /// Keep durable data under this folder
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -54,7 +58,28 @@ impl Flags {
             }
         }
         config.data = self.data.clone().unwrap_or(std::mem::take(&mut config.data));
-        config.user = self.user.clone().or(config.user.take());
+        if let Some(user) = &self.user {
+            config.user = Some(Located {
+                value: user.clone(),
+                place: Place::Flag("--user"),
+            });
+        }
+    }
+
+    /// Writes `--capacity` over that of the default store, or of the only one.
+    pub(super) fn apply_capacity(&self, config: &mut Config, faults: &mut Faults) {
+        let Some(capacity) = &self.capacity else { return };
+        let place = Place::Flag("--capacity");
+        let only = (config.stores.len() == 1).then(|| config.stores.keys().next().cloned());
+        let name = only.flatten().unwrap_or_else(|| DEFAULT_STORE.to_owned());
+        let Some(store) = config.stores.get_mut(&name) else {
+            let text = "there is no default store; write --store NAME=URI with a capacity";
+            faults.add(place, text);
+            return;
+        };
+        if let Err(text) = store.set_capacity(capacity, place.clone()) {
+            faults.add(place, text);
+        }
     }
 
     /// Who asks for a thing that does not exist yet is told.
@@ -76,8 +101,11 @@ impl Flags {
         let place = Place::Flag("--memcached");
         let mut listeners = Vec::new();
         for address in &self.memcached {
-            match listen::address(address) {
-                Ok(address) => listeners.push(Listener::at(address, place.clone())),
+            match listen::addresses(address) {
+                Ok(addresses) => {
+                    let unnamed = Listener::at(listen::default_address(), place.clone());
+                    listeners.extend(listen::named(&addresses, &unnamed));
+                }
                 Err(text) => faults.add(place.clone(), text),
             }
         }
@@ -97,7 +125,7 @@ impl Flags {
             );
             return;
         };
-        match Store::named(uri).and_then(|store| store.check().map(|()| store)) {
+        match Store::named(uri, place.clone()) {
             Ok(store) => {
                 config.stores.insert(name.to_owned(), store);
             }

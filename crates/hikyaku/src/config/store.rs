@@ -2,6 +2,7 @@
 
 use kv::Specification;
 
+use super::fault::Place;
 use super::reader::{Section, boolean, parsed, text};
 
 /// A store that is kept in memory, of a quarter of what the machine allows.
@@ -25,33 +26,38 @@ const LATER: [&str; 7] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     pub(crate) specification: Specification,
-    /// What was written, to tell one configuration from the next.
+    /// Where its capacity was written.
+    pub(crate) place: Place,
+    /// The text of the configuration but for the capacity, to compare it with a later one.
     said: String,
 }
 
 impl Store {
     /// The store that a URI names.
-    pub(crate) fn named(uri: &str) -> Result<Store, String> {
+    pub(crate) fn named(uri: &str, place: Place) -> Result<Store, String> {
         let specification = Specification::parse(uri).map_err(|error| fault(&error))?;
         Ok(Store {
             specification,
-            said: uri.to_owned(),
+            place,
+            said: without_capacity(uri),
         })
     }
 
     /// The store of which nothing was said.
     pub(crate) fn unsaid() -> Result<Store, String> {
-        Store::named(DEFAULT_URI)
+        Store::named(DEFAULT_URI, Place::Default)
     }
 
-    /// Whether what is right word by word is right as a whole, such as an item beside the capacity. A store takes its
-    /// memory as it fills, so that building one to see costs little.
+    /// Checks that the values fit together, such as the largest item and the capacity. Opens nothing.
     pub(crate) fn check(&self) -> Result<(), String> {
-        match self.specification.open() {
-            Err(error @ kv::Error::BadValue { .. }) => Err(fault(&error)),
-            // Memory that is not there now may be there when it is asked for in earnest.
-            _ => Ok(()),
-        }
+        self.specification.check().map_err(|error| fault(&error))
+    }
+
+    /// Replaces the capacity.
+    pub(crate) fn set_capacity(&mut self, capacity: &str, place: Place) -> Result<(), String> {
+        self.set("capacity", capacity)?;
+        self.place = place;
+        Ok(())
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
@@ -59,11 +65,13 @@ impl Store {
             kv::Error::BadValue { value, reason, .. } => format!("{value:?} does not fit; {reason}"),
             other => fault(&other),
         })?;
-        self.said.push_str(&format!(" {key}={value}"));
+        if key != "capacity" {
+            self.said.push_str(&format!(" {key}={value}"));
+        }
         Ok(())
     }
 
-    /// Whether both were written alike.
+    /// Whether both were written alike, apart from the capacity: a running store can be resized.
     pub(crate) fn says_the_same(&self, other: &Store) -> bool {
         self.said == other.said
     }
@@ -71,11 +79,14 @@ impl Store {
 
 /// Reads one `[store.NAME]`. What is wrong is noted; a store whose URI is, stands in for its name so that listeners find it.
 pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
-    let named = section.take("uri", parsed(Store::named));
+    let named = section.take("uri", parsed(|uri| Store::named(uri, Place::Default)));
     let place = named
         .as_ref()
         .map_or_else(|| section.place(), |named| named.place.clone());
     let mut store = named.map(|named| named.value).or_else(|| Store::unsaid().ok());
+    if let Some(store) = &mut store {
+        store.place = place.clone();
+    }
     let uri = section.text_of("uri").unwrap_or_default();
     for key in PARAMETERS {
         let twice = parameter(uri, key);
@@ -84,16 +95,21 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
             Some(store) => store.set(key, value),
             None => Ok(()),
         };
-        let _noted = section.take(key, |value| match boolean(value) {
+        let taken = section.take(key, |value| match boolean(value) {
             Ok(switch) => set(&switch.to_string()),
             Err(_) => set(&text(value)?),
         });
+        if let (Some(taken), Some(store), "capacity") = (taken, &mut store, key) {
+            store.place = taken.place;
+        }
     }
     for key in LATER {
         section.later(key, key);
     }
     if let Some(Err(text)) = store.as_ref().map(Store::check) {
-        section.fault(place, text);
+        let at_capacity = text.starts_with("capacity=");
+        let written = store.as_ref().filter(|_| at_capacity);
+        section.fault(written.map_or(place, |store| store.place.clone()), text);
     }
     section.finish();
     store
@@ -108,6 +124,16 @@ fn fault(error: &kv::Error) -> String {
     }
 }
 
+/// The URI, or the name of Tokyo Cabinet's, without what it says of the capacity.
+fn without_capacity(uri: &str) -> String {
+    let is_capacity = |part: &&str| !part.starts_with("capacity=") && !part.starts_with("capsiz=");
+    uri.split_inclusive(['?', '&', '#'])
+        .filter(is_capacity)
+        .collect::<String>()
+        .trim_end_matches(['?', '&', '#'])
+        .to_owned()
+}
+
 /// Tokyo Cabinet's names separate their parameters by `#`, URIs by `?` and `&`.
 fn parameter(uri: &str, key: &str) -> bool {
     uri.split(['?', '&', '#'])
@@ -117,7 +143,17 @@ fn parameter(uri: &str, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::parameter;
+    use super::{parameter, without_capacity};
+
+    #[test]
+    fn the_capacity_is_left_out() {
+        assert_eq!(without_capacity("memory:?capacity=1GiB"), "memory:");
+        assert_eq!(
+            without_capacity("memory:?capacity=1GiB&evict=false"),
+            without_capacity("memory:?evict=false&capacity=2GiB")
+        );
+        assert_eq!(without_capacity("*#capsiz=1024m#bnum=7"), "*#bnum=7");
+    }
 
     #[test]
     fn parameters_are_found_in_either_kind_of_name() {

@@ -24,6 +24,20 @@ pub(crate) enum Error {
     File(String),
 }
 
+impl Error {
+    /// Whether no interface of this machine has the address, or the kernel lacks its family.
+    pub(super) fn is_absent_address(&self) -> bool {
+        let Error::Listen {
+            source: io::Error::Bind { source, .. },
+            ..
+        } = self
+        else {
+            return false;
+        };
+        source.kind() == ErrorKind::AddrNotAvailable || source.raw_os_error() == Some(nix::libc::EAFNOSUPPORT)
+    }
+}
+
 /// The kernel's reason, and what to do about it.
 fn bind_remedy(address: &Address, error: &io::Error) -> String {
     let io::Error::Bind { source, .. } = error else {

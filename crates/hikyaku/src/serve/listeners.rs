@@ -55,7 +55,13 @@ impl Opener<'_> {
                     self.service(listener, connections_max, tls)?
                 }
             };
-            let bound = self.bind(listener, connections_max, tls.clone(), &service)?;
+            let bound = match self.bind(listener, connections_max, tls.clone(), &service) {
+                Err(error) if is_spare(&error, listener, &config.listeners, &open) => {
+                    tracing::warn!("{error}; the other addresses of this name are served");
+                    continue;
+                }
+                bound => bound?,
+            };
             service.listening(bound.address().clone());
             open.push(Open {
                 bound,
@@ -99,6 +105,8 @@ impl Opener<'_> {
             on_shutdown: listener.shutdown.then(|| Arc::new(end) as _),
             on_refresh: Some(Arc::new(move || certificates.reload())),
             flush: listener.flush,
+            watch: listener.watch,
+            dump: listener.dump,
             debug: self.debugtime,
             loops: self.loops.len(),
             tls,
@@ -133,6 +141,18 @@ impl Opener<'_> {
         tracing::info!(address = %bound.address(), tls = encrypted, connections_max, "listening for memcached clients");
         Ok(bound)
     }
+}
+
+/// Whether the machine lacks this address of a name, such as `::1` of `localhost`, and another address of the name is open
+/// or still to be opened.
+fn is_spare(error: &Error, listener: &Listener, all: &[Listener], open: &[Open]) -> bool {
+    let same_name = |other: &Listener| other.place == listener.place && other.name == listener.name;
+    let is_last = all
+        .iter()
+        .rfind(|other| same_name(other))
+        .is_some_and(|last| last.address == listener.address);
+    let has_open = open.iter().any(|earlier| same_name(&earlier.configured));
+    listener.name.is_some() && error.is_absent_address() && (has_open || !is_last)
 }
 
 /// What is left of the open files for each listener that has no limit of its own.

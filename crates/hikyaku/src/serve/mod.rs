@@ -99,8 +99,8 @@ fn start(flags: &Serve, config: &Config) -> Result<Daemon, Error> {
     };
     let open = opener.open(config)?;
     if let Some(user) = &config.user {
-        system::privileges::become_user(user)?;
-        tracing::info!(user, "became the user");
+        system::privileges::become_user(&user.value)?;
+        tracing::info!(user = user.value, "became the user");
     }
     Ok(Daemon {
         loops,

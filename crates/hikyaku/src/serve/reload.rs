@@ -95,7 +95,8 @@ fn waiting(running: &Config, fresh: &Config) -> Vec<String> {
     };
     note(running.workers != fresh.workers, "workers");
     note(running.data != fresh.data, "data");
-    note(running.user != fresh.user, "user");
+    let user = |config: &Config| config.user.as_ref().map(|user| user.value.clone());
+    note(user(running) != user(fresh), "user");
     for (name, store) in &fresh.stores {
         note(
             !running

@@ -30,12 +30,18 @@ pub(crate) enum Error {
     Kept { user: String },
 }
 
+/// Looks the user up.
+///
+/// # Errors
+/// [`Error::Unknown`].
+pub(crate) fn find(name: &str) -> Result<User, Error> {
+    let found = User::from_name(name).ok().flatten();
+    found.ok_or_else(|| Error::Unknown(name.to_owned()))
+}
+
 /// Becomes the user for good: its groups, its group, its id.
 pub(crate) fn become_user(name: &str) -> Result<(), Error> {
-    let found = User::from_name(name)
-        .ok()
-        .flatten()
-        .ok_or_else(|| Error::Unknown(name.to_owned()))?;
+    let found = find(name)?;
     if is(found.uid, found.gid) {
         return Ok(());
     }

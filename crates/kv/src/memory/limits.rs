@@ -4,6 +4,8 @@ use crate::{KEY_LENGTH_MAX, StoreError};
 
 /// The least capacity.
 pub(crate) const CAPACITY_MIN: u64 = 64 << 10;
+/// The largest capacity. A store reserves about twice its capacity of address space, of which a process has 128 TiB.
+pub const CAPACITY_MAX: u64 = 32 << 40;
 /// The default of `item_size_max`.
 pub(crate) const ITEM_SIZE_DEFAULT: u64 = 1 << 20;
 /// The least `item_size_max`.

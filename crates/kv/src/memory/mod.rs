@@ -56,6 +56,7 @@ use counters::{Counters, count};
 pub(crate) use extent::Block;
 use extent::Heap;
 use item::{EXPIRY, FETCHED, Item, LARGE, STALE, WON};
+pub use limits::CAPACITY_MAX;
 use limits::Limits;
 pub(crate) use limits::{CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN};
 use pool::Pool;
