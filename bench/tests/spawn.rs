@@ -127,3 +127,17 @@ fn wrong_rows_and_sizes_are_refused() {
         assert!(said.contains(hint), "{option}: {said}");
     }
 }
+
+#[test]
+fn progress_is_shown_on_request() {
+    let options = [SHORT, &["--parents", "0", "--rows", "vfork"]].concat();
+    let quiet = spawn(&options);
+    assert_eq!(
+        String::from_utf8_lossy(&quiet.stderr),
+        "",
+        "standard error is no terminal"
+    );
+    let told = spawn(&[&options[..], &["--progress"]].concat());
+    let told = String::from_utf8_lossy(&told.stderr);
+    assert!(told.contains("starting parents with 0 touched"), "{told}");
+}

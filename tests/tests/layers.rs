@@ -23,9 +23,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         "hikyaku",
         &["hikyaku-io", "hikyaku-kv", "hikyaku-memcached", "hikyaku-wire"],
     ),
-    ("hikyaku-load", &["hikyaku-wire"]),
-    ("hikyaku-tables", &["hikyaku-spawn"]),
-    ("hikyaku-bench", &["hikyaku-load", "hikyaku-tables"]),
+    ("hikyaku-display", &[]),
+    ("hikyaku-load", &["hikyaku-display", "hikyaku-wire"]),
+    ("hikyaku-tables", &["hikyaku-display", "hikyaku-spawn"]),
+    (
+        "hikyaku-bench",
+        &["hikyaku-display", "hikyaku-load", "hikyaku-tables"],
+    ),
     ("hikyaku-tests", &[]),
 ];
 

@@ -1,6 +1,7 @@
 //! What can go wrong while load is generated.
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Why a run could not be made, or had to end early.
@@ -60,6 +61,14 @@ pub enum Error {
         waited: Duration,
         /// Requests without a reply.
         outstanding: usize,
+    },
+    /// A file that was asked for cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
     },
     /// A certificate or a TLS setting cannot be used.
     #[error("TLS: {0}")]

@@ -28,6 +28,7 @@ mod fleet;
 pub mod kv;
 mod phases;
 mod plan;
+mod plot;
 mod progress;
 mod random;
 mod report;

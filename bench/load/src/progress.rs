@@ -1,18 +1,13 @@
-//! A line a second while a run goes on, on standard error.
+//! A line per second while a run goes on: throughput, latency and CPU time since the last one.
 
 use crate::plan::Plan;
 use crate::tally::Tally;
-use std::io::IsTerminal;
-use std::time::{Duration, Instant};
-
-const INTERVAL: Duration = Duration::from_secs(1);
+use std::time::Duration;
 
 /// What happened since the last line.
 pub(crate) struct Progress {
-    shown: bool,
+    lines: display::Progress,
     names: Vec<String>,
-    start: Instant,
-    last: Instant,
     recent: Vec<Recent>,
     stored: Vec<u64>,
 }
@@ -24,56 +19,42 @@ struct Recent {
 
 impl Progress {
     pub(crate) fn new(plan: &Plan) -> Progress {
-        let now = Instant::now();
         Progress {
-            shown: plan.progress || std::io::stderr().is_terminal(),
+            lines: display::Progress::new(plan.progress),
             names: plan.servers.iter().map(|server| server.name.clone()).collect(),
-            start: now,
-            last: now,
             recent: plan.servers.iter().map(|_| Recent::new()).collect(),
             stored: vec![0; plan.servers.len()],
         }
     }
 
-    /// A piece of filling is done.
+    /// A server has stored some more keys.
     pub(crate) fn filled(&mut self, server: usize, tally: &Tally) {
         self.stored[server] += tally.keys;
-        if self.shown {
-            eprintln!(
-                "{:6.1} s  {}: {} keys stored",
-                self.elapsed(),
-                self.names[server],
-                self.stored[server]
-            );
-        }
+        let (name, stored) = (&self.names[server], self.stored[server]);
+        self.lines.print(format_args!("{name}: {stored} keys stored"));
     }
 
     /// A measured phase is over.
     pub(crate) fn measured(&mut self, server: usize, tally: &Tally, cpu: Option<Duration>) {
-        if !self.shown {
+        if !self.lines.is_shown() {
             return;
         }
         self.recent[server].tally.append(tally);
         self.recent[server].cpu += cpu.unwrap_or_default();
-        if server + 1 == self.recent.len() && self.last.elapsed() >= INTERVAL {
-            self.line();
-            self.last = Instant::now();
+        if server + 1 == self.recent.len() && self.lines.is_due() {
+            self.print();
         }
     }
 
-    fn line(&mut self) {
+    fn print(&mut self) {
         let servers: Vec<String> = self
             .names
             .iter()
             .zip(&self.recent)
             .map(|(name, recent)| recent.text(name))
             .collect();
-        eprintln!("{:6.1} s  {}", self.elapsed(), servers.join("  |  "));
+        self.lines.print(format_args!("{}", servers.join("  |  ")));
         self.recent.iter_mut().for_each(|recent| *recent = Recent::new());
-    }
-
-    fn elapsed(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
     }
 }
 

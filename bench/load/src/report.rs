@@ -1,6 +1,7 @@
 //! What a run found: per server, and ratios of the subject over each peer.
 
 use crate::phases::{Measured, Sample};
+use crate::plot;
 use serde::Serialize;
 use std::fmt;
 
@@ -54,6 +55,9 @@ pub struct ServerReport {
     pub phase_p99_us: Option<Spread>,
     /// Latency of all requests.
     pub latency: Latency,
+    /// Percentiles with their latencies in microseconds: the points of the chart.
+    #[serde(skip)]
+    pub percentiles: Vec<(f64, f64)>,
 }
 
 /// Percentiles of latency in microseconds.
@@ -142,6 +146,11 @@ impl Report {
         }
     }
 
+    /// The latencies of all servers as a chart, an SVG document.
+    pub fn to_svg(&self) -> String {
+        plot::render(self)
+    }
+
     /// The report as one JSON document.
     pub fn to_json(&self) -> String {
         // A report is numbers and strings in structs: there is nothing in it that JSON cannot hold.
@@ -210,6 +219,9 @@ impl ServerReport {
             phase_p50_us: Spread::of(measured.phases.iter().map(|sample| sample.p50_us)),
             phase_p99_us: Spread::of(measured.phases.iter().map(|sample| sample.p99_us)),
             latency: total.latency(),
+            percentiles: plot::percentiles()
+                .map(|each| (each, total.percentile_us(each)))
+                .collect(),
         }
     }
 

@@ -145,3 +145,26 @@ fn gets_that_miss_are_counted() {
     );
     assert_eq!(server.keys, server.requests);
 }
+
+#[test]
+fn latencies_are_drawn() {
+    let empty = || server(|line| line.starts_with("get").then(|| b"END\r\n".to_vec()));
+    let (ours, peer) = (empty(), empty());
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("latency.svg");
+    run(&format!(
+        "kv ours={ours} --vs peer={peer} -c 2 --no-fill -t 50ms --warmup 0s --svg {}",
+        file.display()
+    ))
+    .unwrap();
+    let svg = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(
+        svg.matches("stroke-width").count(),
+        2,
+        "a curve per server: {svg}"
+    );
+    assert!(svg.contains(">ours: ") && svg.contains(">99.9<"), "{svg}");
+    let nowhere = run(&format!(
+        "kv {ours} -c 1 --no-fill -t 1ms --warmup 0s --svg /nonexistent/a.svg"
+    ));
+    assert!(matches!(nowhere, Err(Error::File { .. })), "{nowhere:?}");
+}

@@ -35,7 +35,11 @@ pub fn run(options: Options) -> Result<Report, Error> {
     let plan = options.drive.plan(!options.no_fill)?;
     let load = Arc::new(Load::new(items, options.skew, mix(&options)));
     let measured = phases::run(&plan, &load)?;
-    Ok(Report::new(&options, plan.threads, &measured))
+    let report = Report::new(&options, plan.threads, &measured);
+    if let Some(path) = options.svg {
+        std::fs::write(&path, report.to_svg()).map_err(|source| Error::File { path, source })?;
+    }
+    Ok(report)
 }
 
 fn check(options: &Options) -> Result<(), Error> {

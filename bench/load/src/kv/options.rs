@@ -3,6 +3,7 @@
 use crate::Drive;
 use crate::units;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// Load for memcached-protocol servers: closed loop, or open loop at a fixed rate; one server, or several in turn.
 #[derive(clap::Args, Debug, Clone, Serialize)]
@@ -49,6 +50,10 @@ pub struct Options {
     #[arg(long)]
     #[serde(skip)]
     pub json: bool,
+    /// Draw the latencies of all servers by percentile
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub svg: Option<PathBuf>,
 }
 
 /// The three dialects of the memcached protocol.

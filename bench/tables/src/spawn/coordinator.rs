@@ -8,6 +8,7 @@ use super::scratch::Scratch;
 use super::size::Size;
 use super::{child, sys};
 use crate::Error;
+use display::Progress;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -28,14 +29,16 @@ pub(super) fn measure(options: &Options, prefix: &[&str]) -> Result<Report, Erro
         rounds: options.rounds,
     };
     let rows: Vec<&Row> = ROWS.iter().filter(|row| wanted(options, row)).collect();
-    let parents = options.parents.iter();
+    let mut progress = Progress::new(options.progress);
+    let mut parents = Vec::new();
+    for touched in &options.parents {
+        parents.push(from_parent(options, &materials, &rows, *touched, &mut progress));
+    }
     Ok(Report {
         count: options.count,
         rounds: options.rounds,
         child_bytes: image.len(),
-        parents: parents
-            .map(|touched| from_parent(options, &materials, &rows, *touched))
-            .collect(),
+        parents,
     })
 }
 
@@ -61,7 +64,14 @@ fn noshell(options: &Options) -> Result<PathBuf, String> {
 /// One row of one size while it is measured.
 type Turns = Result<Vec<Turn>, String>;
 
-fn from_parent(options: &Options, materials: &Materials<'_>, rows: &[&Row], touched: Size) -> Parent {
+fn from_parent(
+    options: &Options,
+    materials: &Materials<'_>,
+    rows: &[&Row],
+    touched: Size,
+    progress: &mut Progress,
+) -> Parent {
+    progress.print(format_args!("starting parents with {touched} touched"));
     let mut hosts: BTreeMap<Kind, Result<Host, String>> = BTreeMap::new();
     for row in rows {
         hosts
@@ -69,8 +79,14 @@ fn from_parent(options: &Options, materials: &Materials<'_>, rows: &[&Row], touc
             .or_insert_with(|| start(row.kind, materials, touched));
     }
     let mut turns: Vec<Turns> = rows.iter().map(|_| Ok(Vec::new())).collect();
-    for _ in 0..options.rounds {
+    for round in 1..=options.rounds {
         for (row, turns) in rows.iter().zip(&mut turns) {
+            if progress.is_due() {
+                progress.print(format_args!(
+                    "parent with {touched} touched: round {round} of {}, {}",
+                    options.rounds, row.key
+                ));
+            }
             let Some(host) = hosts.get_mut(&row.kind) else {
                 continue;
             };

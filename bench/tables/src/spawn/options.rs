@@ -48,6 +48,9 @@ pub struct Options {
     /// Draw the table too
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Print a line per second on standard error even if it is not a terminal
+    #[arg(long)]
+    pub progress: bool,
     /// Be a measured parent of this child
     #[arg(long, hide = true, value_name = "CHILD")]
     pub(super) helper: Option<PathBuf>,
