@@ -1,5 +1,6 @@
 //! The daemon as a child process: built, started, awaited by its banner, and gone with the value.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -52,7 +53,7 @@ impl Daemon {
     ///
     /// # Panics
     /// If it ends, or says nothing, before it is ready.
-    pub fn start<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Daemon {
+    pub fn start<A: AsRef<OsStr>>(arguments: &[A]) -> Daemon {
         Daemon::start_in(Folder::new(), arguments)
     }
 
@@ -68,10 +69,21 @@ impl Daemon {
     }
 
     /// The same as [`Daemon::start`], in a folder that holds what the arguments name.
-    pub fn start_in<A: AsRef<std::ffi::OsStr>>(folder: Folder, arguments: &[A]) -> Daemon {
+    pub fn start_in<A: AsRef<OsStr>>(folder: Folder, arguments: &[A]) -> Daemon {
+        Daemon::start_with(folder, arguments, &[])
+    }
+
+    /// The same as [`Daemon::start_in`], with these variables added to the environment.
+    pub fn start_with<A: AsRef<OsStr>>(
+        folder: Folder,
+        arguments: &[A],
+        environment: &[(&str, &OsStr)],
+    ) -> Daemon {
         let mut child = Command::new(executable())
             .arg("serve")
             .args(arguments)
+            .env_remove("NOTIFY_SOCKET")
+            .envs(environment.iter().copied())
             .current_dir(folder.path("."))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -19,6 +19,7 @@ mod certificates;
 mod error;
 mod listeners;
 mod log;
+mod notify;
 mod reload;
 mod stop;
 mod stores;
@@ -36,6 +37,7 @@ use crate::{USAGE, fail, system};
 use certificates::Certificates;
 use error::Error;
 use listeners::{Open, Opener};
+use notify::{Manager, State};
 use stores::Stores;
 
 /// How old the figures may be that services tell of what happens below them.
@@ -113,6 +115,7 @@ fn start(flags: &Serve, config: &Config) -> Result<Daemon, Error> {
 
 /// Starts, says so, and then follows the signals to the end.
 async fn live(flags: &Serve, config: &Config) -> ExitCode {
+    let manager = Manager::from_environment();
     let Daemon {
         loops,
         stores,
@@ -124,14 +127,20 @@ async fn live(flags: &Serve, config: &Config) -> ExitCode {
         Err(error) => return fail(error),
     };
     say(&banner::text(open.iter().map(|open| open.bound.address())));
+    manager.tell(State::Ready);
     io::spawn(stores.keep());
     loop {
         match io::timeout(FIGURES, signals.next()).await {
-            Some(stop::RELOAD) => reload::run(flags, config, &open, &certificates),
+            Some(stop::RELOAD) => {
+                manager.tell(State::Reloading);
+                reload::run(flags, config, &open, &certificates);
+                manager.tell(State::Ready);
+            }
             Some(_) => break,
             None => tell_refused(&loops, &open),
         }
     }
+    manager.tell(State::Stopping);
     stop::run(loops, &open, signals).await
 }
 
