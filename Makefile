@@ -27,7 +27,7 @@ HAVE_FMT := @test -e /usr/include/fmt/compile.h || apt-get -q -y install --no-in
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-qrintf bench-spawn fuzz doc install uninstall clean help fuzz-long test-long test-aarch64
+.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-qrintf bench-spawn fuzz doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -43,6 +43,9 @@ test: ## install what the tests need, then check the format, the lints, the docs
 	$(MAKE) --no-print-directory lint
 	$(CARGO) build --locked -p hikyaku -p hikyaku-bench
 	$(CARGO) test --locked --workspace --no-fail-fast
+
+test-fresh: ## run `make run` and `make test` on a bare Debian 12 in a temporary folder, as root (half an hour)
+	tests/fresh
 
 check-digits: ## prove the digits of qrintf.h and format: every number of 32 bits, 100 million doubles (half an hour)
 	tools/qrintf/check/long
