@@ -1,4 +1,4 @@
-//! The task that accepts a listener's connections, within its limits, and places them on loops.
+//! The tasks that accept a listener's connections, within its limits, and place each on a loop.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
@@ -12,34 +12,35 @@ use crate::core::{Core, Counters};
 use crate::listener::{Listener, adopt};
 use crate::loops::Siblings;
 use crate::source::READABLE;
-use crate::{Address, Error, ListenOptions, OnFull, Stream, sys};
+use crate::tls::HandshakePermit;
+use crate::{Address, ListenOptions, OnFull, Stream, sys};
 
-/// Connections that are accepted before other tasks have their turn.
+/// Connections accepted before other tasks run.
 const ACCEPTS_PER_TURN: usize = 64;
-/// How long a process without free descriptors lets connections wait in the kernel before it tries again.
+/// How long the acceptor pauses when the process has no free descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What the parts of a listener share: its acceptors, its connections, and the handle on it.
-pub(crate) struct Door {
+/// What the tasks of one listener share with its connections and with its [`Bound`](crate::Bound).
+pub(crate) struct Acceptor {
     pub(crate) address: Address,
     pub(crate) options: ListenOptions,
     pub(crate) siblings: Arc<Siblings>,
     connections: AtomicUsize,
     closed: AtomicBool,
-    /// Acceptors, to be told of the door's closing and of places that become free.
-    acceptors: Mutex<Vec<Waker>>,
+    /// The accepting tasks, woken when the listener is closed or a permit is returned.
+    waiting: Mutex<Vec<Waker>>,
 }
 
-impl Door {
-    pub(crate) fn new(address: Address, options: ListenOptions, siblings: Arc<Siblings>) -> Arc<Door> {
-        let (connections, closed, acceptors) = Default::default();
-        Arc::new(Door {
+impl Acceptor {
+    pub(crate) fn new(address: Address, options: ListenOptions, siblings: Arc<Siblings>) -> Arc<Acceptor> {
+        let (connections, closed, waiting) = Default::default();
+        Arc::new(Acceptor {
             address,
             options,
             siblings,
             connections,
             closed,
-            acceptors,
+            waiting,
         })
     }
 
@@ -49,7 +50,7 @@ impl Door {
 
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        self.wake_acceptors();
+        self.wake();
     }
 
     fn is_closed(&self) -> bool {
@@ -60,76 +61,86 @@ impl Door {
         self.connections.load(Ordering::SeqCst) < self.options.connections_max
     }
 
-    fn wake_acceptors(&self) {
-        let mut acceptors = self.acceptors.lock().unwrap_or_else(PoisonError::into_inner);
-        let wakers = std::mem::take(&mut *acceptors);
-        drop(acceptors);
+    fn wake(&self) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let wakers = std::mem::take(&mut *waiting);
+        drop(waiting);
         wakers.into_iter().for_each(Waker::wake);
     }
 
     fn wait(&self, context: &Context<'_>) {
-        let mut acceptors = self.acceptors.lock().unwrap_or_else(PoisonError::into_inner);
-        if !acceptors.iter().any(|waker| waker.will_wake(context.waker())) {
-            acceptors.push(context.waker().clone());
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+            waiting.push(context.waker().clone());
         }
+    }
+
+    /// Whether the limits leave no room for a connection that would be accepted now.
+    fn must_wait(&self, context: &Context<'_>) -> bool {
+        let full = self.options.on_full == OnFull::Wait && !self.has_room();
+        let tls = self.options.tls.as_ref();
+        full || tls.is_some_and(|tls| !HandshakePermit::poll_free(tls, context))
     }
 }
 
-/// A place among a listener's connections and on a loop, held by each connection as long as it lives.
-pub(crate) struct Place {
-    door: Arc<Door>,
-    /// Those of the loop, once it is known.
+/// Counts one connection towards the limits of its listener and the load of its loop, for as long as it lives.
+pub(crate) struct Permit {
+    acceptor: Arc<Acceptor>,
+    /// The counters of its loop, once placed.
     counters: Option<Arc<Counters>>,
+    /// Held until the TLS handshake has ended.
+    pub(crate) handshake: Option<HandshakePermit>,
 }
 
-impl Place {
-    /// Takes a place, if there is one.
-    fn take(door: &Arc<Door>) -> Option<Place> {
-        let before = door.connections.fetch_add(1, Ordering::SeqCst);
-        if before >= door.options.connections_max {
-            door.connections.fetch_sub(1, Ordering::SeqCst);
+impl Permit {
+    /// Takes a permit if the listener has room.
+    fn take(acceptor: &Arc<Acceptor>) -> Option<Permit> {
+        let before = acceptor.connections.fetch_add(1, Ordering::SeqCst);
+        if before >= acceptor.options.connections_max {
+            acceptor.connections.fetch_sub(1, Ordering::SeqCst);
             return None;
         }
-        Some(Place {
-            door: Arc::clone(door),
+        Some(Permit {
+            acceptor: Arc::clone(acceptor),
             counters: None,
+            handshake: None,
         })
     }
 
     fn on_loop(&mut self, index: usize) {
-        let counters = &self.door.siblings.counters[index];
+        let counters = &self.acceptor.siblings.counters[index];
         Counters::add(&counters.connections);
         Counters::add(&counters.accepted);
         self.counters = Some(Arc::clone(counters));
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        let before = self.door.connections.fetch_sub(1, Ordering::SeqCst);
-        if before >= self.door.options.connections_max {
-            self.door.wake_acceptors();
+        let before = self.acceptor.connections.fetch_sub(1, Ordering::SeqCst);
+        if before >= self.acceptor.options.connections_max {
+            self.acceptor.wake();
         }
         if let Some(counters) = &self.counters {
             counters.connections.fetch_sub(1, Ordering::SeqCst);
-            self.door.siblings.connection_ended();
+            self.acceptor.siblings.connection_ended();
         }
     }
 }
 
-/// Accepts connections until the door is closed. `handle` makes the future of a connection, on its loop.
-pub(crate) async fn run<F, Fut>(listener: Listener, door: Arc<Door>, handle: Arc<F>)
+/// Accepts connections until the listener is closed. `handle` makes the future of a connection, on its loop.
+pub(crate) async fn run<F, Fut>(listener: Listener, acceptor: Arc<Acceptor>, handle: Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
-    let mut complained = false;
-    while poll_fn(|context| poll_worthwhile(&listener, &door, context)).await {
-        match accept_some(&listener, &door, &handle) {
-            Ok(()) => complained = false,
+    let mut warned = false;
+    while poll_fn(|context| poll_acceptable(&listener, &acceptor, context)).await {
+        match accept_some(&listener, &acceptor, &handle) {
+            Ok(()) => warned = false,
             Err(error) => {
-                if !std::mem::replace(&mut complained, true) {
-                    tracing::warn!(address = %door.address, %error, "cannot accept connections for now");
+                if !std::mem::replace(&mut warned, true) {
+                    tracing::warn!(address = %acceptor.address, %error, "cannot accept connections; trying again");
                 }
                 crate::sleep(PAUSE).await;
             }
@@ -138,49 +149,54 @@ where
     }
 }
 
-/// Waits until there may be a connection and a place for it; `false` when the door is closed.
-fn poll_worthwhile(listener: &Listener, door: &Door, context: &mut Context<'_>) -> Poll<bool> {
-    // First announced, then looked: who changes one of these wakes us after.
-    door.wait(context);
-    if door.is_closed() {
+/// Waits until there may be a connection and room for it; `false` once the listener is closed.
+fn poll_acceptable(listener: &Listener, acceptor: &Acceptor, context: &mut Context<'_>) -> Poll<bool> {
+    // Registers before it checks, so that no change in between is missed.
+    acceptor.wait(context);
+    if acceptor.is_closed() {
         return Poll::Ready(false);
     }
-    let waits_for_place = door.options.on_full == OnFull::Wait && !door.has_room();
-    if !waits_for_place && listener.source.bits() & READABLE != 0 {
+    if !acceptor.must_wait(context) && listener.source.bits() & READABLE != 0 {
         return Poll::Ready(true);
     }
     listener.source.wait(context, READABLE);
     Poll::Pending
 }
 
-fn accept_some<F, Fut>(listener: &Listener, door: &Arc<Door>, handle: &Arc<F>) -> io::Result<()>
+fn accept_some<F, Fut>(listener: &Listener, acceptor: &Arc<Acceptor>, handle: &Arc<F>) -> io::Result<()>
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     for _ in 0..ACCEPTS_PER_TURN {
-        // The place comes first: two loops that listen on one port cannot both accept the last connection.
-        let place = Place::take(door);
-        if door.is_closed() || (door.options.on_full == OnFull::Wait && place.is_none()) {
+        // Permits come first: two loops that listen on one port cannot both accept the last connection.
+        let mut permit = Permit::take(acceptor);
+        if acceptor.is_closed() || (acceptor.options.on_full == OnFull::Wait && permit.is_none()) {
             return Ok(());
         }
-        match (sys::accept(&listener.socket.fd), place) {
-            (Ok(fd), Some(place)) => send_to_its_loop(fd, place, handle),
-            (Ok(fd), None) => refuse(&fd, door),
+        if let (Some(permit), Some(tls)) = (&mut permit, &acceptor.options.tls) {
+            permit.handshake = HandshakePermit::take(tls);
+            if permit.handshake.is_none() {
+                return Ok(());
+            }
+        }
+        match (sys::accept(&listener.socket.fd), permit) {
+            (Ok(fd), Some(permit)) => place(fd, permit, handle),
+            (Ok(fd), None) => refuse(&fd, acceptor),
             (Err(error), _) if error.kind() == ErrorKind::WouldBlock => {
                 listener.source.clear(READABLE);
                 return Ok(());
             }
-            (Err(error), _) if is_of_the_listener(&error) => return Err(error),
-            // This one connection failed before it was accepted; the next need not.
+            (Err(error), _) if affects_listener(&error) => return Err(error),
+            // This connection failed before it was accepted; the next one may not have.
             (Err(_), _) => {}
         }
     }
     Ok(())
 }
 
-/// Whether accepting would fail again at once: there are no descriptors or no memory.
-fn is_of_the_listener(error: &io::Error) -> bool {
+/// Whether the next call would fail for the same reason: there are no descriptors or no memory.
+fn affects_listener(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     [
         libc::EMFILE,
@@ -194,72 +210,53 @@ fn is_of_the_listener(error: &io::Error) -> bool {
     .contains(&code)
 }
 
-/// Begins a connection on the loop with the fewest, or here when each loop listens for itself.
-fn send_to_its_loop<F, Fut>(fd: OwnedFd, mut place: Place, handle: &Arc<F>)
+/// Starts a connection on the loop that has the fewest, or on this one if each loop listens for itself.
+fn place<F, Fut>(fd: OwnedFd, mut permit: Permit, handle: &Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let here = crate::loop_index();
-    let siblings = Arc::clone(&place.door.siblings);
-    let index = if place.door.options.reuse_port {
+    let siblings = Arc::clone(&permit.acceptor.siblings);
+    let index = if permit.acceptor.options.reuse_port {
         here
     } else {
         siblings.least_loaded(here)
     };
-    place.on_loop(index);
+    permit.on_loop(index);
     if index == here {
-        begin(fd, place, handle);
+        start(fd, permit, handle);
         return;
     }
     let handle = Arc::clone(handle);
     // A loop that has ended drops the mail, and the connection with it.
-    siblings.remotes[index].post_unbounded(move || begin(fd, place, &handle));
+    siblings.remotes[index].post_unbounded(move || start(fd, permit, &handle));
 }
 
-fn refuse(fd: &OwnedFd, door: &Door) {
-    Counters::add(&door.siblings.counters[crate::loop_index()].refused);
-    if let (OnFull::Refuse(words), None) = (door.options.on_full, &door.options.tls) {
-        // A new socket's buffer takes a few words; a peer that is gone already misses nothing.
+fn refuse(fd: &OwnedFd, acceptor: &Acceptor) {
+    Counters::add(&acceptor.siblings.counters[crate::loop_index()].refused);
+    if let (OnFull::Refuse(words), None) = (acceptor.options.on_full, &acceptor.options.tls) {
+        // The buffer of a new socket has room for a few words; a peer that has left already misses nothing.
         let _ = sys::send(fd.as_raw_fd(), words);
         let _ = sys::shutdown_write(fd);
     }
 }
 
-/// Begins a connection on this thread's loop.
-fn begin<F, Fut>(fd: OwnedFd, place: Place, handle: &Arc<F>)
+/// Starts a connection on this thread's loop.
+fn start<F, Fut>(fd: OwnedFd, permit: Permit, handle: &Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let core = Core::current();
-    let door = Arc::clone(&place.door);
+    let idle_timeout = permit.acceptor.options.idle_timeout;
     let mut stream = match adopt(&core, fd) {
         Ok(stream) => stream,
         Err(error) => return tracing::warn!(%error, "cannot serve a connection"),
     };
-    stream.connection().set_place(place);
-    if !door.options.idle_timeout.is_zero() {
-        stream.set_idle_timeout(door.options.idle_timeout);
+    stream.connection().set_permit(permit);
+    if !idle_timeout.is_zero() {
+        stream.set_idle_timeout(idle_timeout);
     }
-    if door.options.tls.is_none() {
-        core.spawn(handle(stream));
-        return;
-    }
-    let handle = Arc::clone(handle);
-    core.spawn(async move {
-        match shake_hands(&mut stream, &door).await {
-            Ok(()) => handle(stream).await,
-            Err(error) => tracing::debug!(peer = %stream.peer(), %error, "TLS handshake failed"),
-        }
-    });
-}
-
-async fn shake_hands(stream: &mut Stream, door: &Door) -> Result<(), Error> {
-    let Some(tls) = &door.options.tls else {
-        return Ok(());
-    };
-    let patience = door.options.handshake_timeout;
-    let shaken = stream.shake_hands_as_server(tls, patience).await;
-    shaken.inspect_err(|_| tls.handshake_failed())
+    core.spawn(handle(stream));
 }

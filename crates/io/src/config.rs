@@ -52,10 +52,9 @@ pub struct ListenOptions {
     pub connections_max: usize,
     /// What is done about one more. Default: it waits.
     pub on_full: OnFull,
-    /// Speak TLS.
+    /// The TLS with which the handler will [`accept_tls`](crate::Stream::accept_tls): the listener accepts no connection
+    /// while [`handshakes_max`](crate::tls::ServerFiles::handshakes_max) handshakes are in flight. Default: none.
     pub tls: Option<Arc<ServerTls>>,
-    /// How long a TLS handshake may take. Default: 10 s.
-    pub handshake_timeout: Duration,
     /// The permission bits of a Unix socket's file. Default: what the umask leaves.
     pub unix_mode: Option<u32>,
     /// A connection on which nothing came or went for so long is ended with
@@ -71,7 +70,6 @@ impl Default for ListenOptions {
             connections_max: 1 << 32,
             on_full: OnFull::Wait,
             tls: None,
-            handshake_timeout: Duration::from_secs(10),
             unix_mode: None,
             idle_timeout: Duration::ZERO,
         }

@@ -3,17 +3,12 @@
 use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::task::Poll;
-use std::time::Duration;
 
 use crate::core::Core;
 use crate::source::{Source, WRITABLE};
 use crate::sys::{self, SocketOption};
-use crate::tls::{ClientTls, ServerTls, Session};
 use crate::transport::{Transport, Wire};
 use crate::{Address, Error, Stream};
-
-/// How long a client's TLS handshake may take.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Stream {
     /// Connects to an address.
@@ -47,37 +42,6 @@ impl Stream {
             source,
             transport: Transport::Socket(fd),
         }))
-    }
-
-    /// Connects to an address and shakes hands with the server of that name.
-    ///
-    /// # Errors
-    /// When nobody listens there, or the server does not prove that it has this name.
-    ///
-    /// # Panics
-    /// When no loop runs on this thread.
-    pub async fn connect_tls(address: &Address, tls: &ClientTls, server_name: &str) -> Result<Stream, Error> {
-        let session = Session::client(tls, server_name)?;
-        let mut stream = Stream::connect(address).await?;
-        stream.shake_hands(session, HANDSHAKE_TIMEOUT).await?;
-        Ok(stream)
-    }
-
-    pub(crate) async fn shake_hands_as_server(
-        &mut self,
-        tls: &ServerTls,
-        timeout: Duration,
-    ) -> Result<(), Error> {
-        self.shake_hands(Session::server(tls)?, timeout).await
-    }
-
-    async fn shake_hands(&mut self, session: Session, timeout: Duration) -> Result<(), Error> {
-        let connection = self.connection();
-        connection.tls = Some(Box::new(session));
-        let handshake = poll_fn(|context| connection.poll_handshake(context));
-        crate::timeout(timeout, handshake)
-            .await
-            .unwrap_or(Err(Error::HandshakeTimeout { after: timeout }))
     }
 }
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use crate::Error;
-use crate::accept::Place;
+use crate::accept::Permit;
 use crate::core::{Core, Counters, Hot};
 use crate::outbox::{LETTER_MAX, Returned};
 use crate::output::{Output, Piece, Took};
@@ -22,7 +22,7 @@ use crate::queue::Queue;
 use crate::replies::{Line, SharedLine};
 use crate::rest::Rest;
 use crate::source::{EXPIRED, POSTED, READABLE, RETURNED, WRITABLE};
-use crate::tls::Session;
+use crate::tls::{HandshakePermit, TlsLayer};
 use crate::transport::{Part, Wire};
 
 /// A remainder up to this size is copied before the bytes that follow it; a larger one has them copied behind it.
@@ -30,7 +30,7 @@ const REJOIN_MAX: usize = 4 << 10;
 
 pub(crate) struct Connection {
     pub(crate) wire: Wire,
-    pub(crate) tls: Option<Box<Session>>,
+    pub(crate) tls: Option<Box<TlsLayer>>,
     /// Input that no closure has consumed.
     rest: Rest,
     /// How many bytes of input the next closure wants; at least 1.
@@ -41,8 +41,8 @@ pub(crate) struct Connection {
     held: usize,
     /// The peer has ended its side.
     ended: bool,
-    /// Its place among the connections of its listener.
-    place: Option<Place>,
+    /// Counts it among the connections of its listener.
+    permit: Option<Permit>,
 }
 
 /// Where the input lies that is lent to a closure.
@@ -68,13 +68,17 @@ impl Connection {
             line,
             held: 0,
             ended: false,
-            place: None,
+            permit: None,
         }
     }
 
-    /// Keeps the connection's place at its listener for as long as it lives.
-    pub(crate) fn set_place(&mut self, place: Place) {
-        self.place = Some(place);
+    /// Keeps the listener's permit for as long as the connection lives.
+    pub(crate) fn set_permit(&mut self, permit: Permit) {
+        self.permit = Some(permit);
+    }
+
+    pub(crate) fn take_handshake_permit(&mut self) -> Option<HandshakePermit> {
+        self.permit.as_mut()?.handshake.take()
     }
 
     #[inline]
@@ -242,6 +246,13 @@ impl Connection {
         self.held += more;
         self.rest.append(bytes, held);
         self.account()
+    }
+
+    /// Gives up the input that the connection keeps, for another owner to account for.
+    pub(crate) fn take_rest(&mut self) -> Result<Rest, Error> {
+        let rest = std::mem::take(&mut self.rest);
+        self.account()?;
+        Ok(rest)
     }
 
     /// Input that the connection keeps.
@@ -555,7 +566,7 @@ impl Connection {
     /// Under TLS, puts into words that there will be no more.
     pub(crate) fn say_goodbye(&mut self) -> Result<(), Error> {
         match &mut self.tls {
-            Some(tls) => tls.say_goodbye(&self.wire),
+            Some(tls) => tls.close_notify(&self.wire),
             None => Ok(()),
         }
     }
@@ -577,7 +588,7 @@ impl Connection {
 
     /// Tells the loop what this connection holds now.
     #[inline]
-    fn account(&mut self) -> Result<(), Error> {
+    pub(crate) fn account(&mut self) -> Result<(), Error> {
         let held = self.rest.held()
             + self.queue.as_ref().map_or(0, |queue| queue.held())
             + self.tls.as_ref().map_or(0, |tls| tls.held())
@@ -603,7 +614,7 @@ impl Drop for Connection {
 }
 
 /// Sends what the kernel, or the encryption before it, takes of some parts.
-fn write_parts(wire: &Wire, tls: &mut Option<Box<Session>>, parts: &[Part<'_>]) -> Result<u64, Error> {
+fn write_parts(wire: &Wire, tls: &mut Option<Box<TlsLayer>>, parts: &[Part<'_>]) -> Result<u64, Error> {
     let taken = match tls {
         None => wire.write_parts(parts)?,
         Some(tls) => tls.write_parts(wire, parts)?,

@@ -84,6 +84,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A TLS server has no certificate.
+    #[error("a TLS server needs at least one certificate")]
+    NoCertificate,
     /// The loop that should have done it has ended.
     #[error("the loop has ended")]
     LoopEnded,

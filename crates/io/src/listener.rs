@@ -8,14 +8,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use crate::core::Core;
 use crate::source::{READABLE, Source};
 use crate::sys::{self, SocketOption};
-use crate::tls::ServerTls;
 use crate::transport::{Transport, Wire};
 use crate::{Address, Error, ListenOptions, Stream};
 
@@ -139,19 +137,17 @@ impl Drop for SocketFile {
 pub struct Listener {
     pub(crate) source: Source,
     pub(crate) socket: Socket,
-    tls: Option<Arc<ServerTls>>,
-    handshake_timeout: Duration,
     idle_timeout: Duration,
 }
 
 impl Listener {
-    /// Listens on an address. Of the options it heeds the backlog, TLS, time-outs and the socket file's mode.
+    /// Listens on an address. Of the options it uses the backlog, the idle timeout and the socket file's mode.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// [`Error::Bind`].
     ///
     /// # Panics
-    /// When no loop runs on this thread.
+    /// If no loop runs on this thread.
     pub fn bind(address: &Address, options: &ListenOptions) -> Result<Listener, Error> {
         Listener::new(&Core::current(), Socket::bind(address, options)?, options)
     }
@@ -160,8 +156,6 @@ impl Listener {
         Ok(Listener {
             source: Source::register(core, &socket.fd)?,
             socket,
-            tls: options.tls.clone(),
-            handshake_timeout: options.handshake_timeout,
             idle_timeout: options.idle_timeout,
         })
     }
@@ -172,10 +166,11 @@ impl Listener {
         &self.socket.address
     }
 
-    /// The next connection; over TLS, after the handshake.
+    /// Returns the next connection, before any TLS handshake: a task per connection calls
+    /// [`Stream::accept_tls`], so that a slow client delays only itself.
     ///
     /// # Errors
-    /// When accepting fails, and with a handshake's failure: the listener lives on.
+    /// If `accept4` fails; the listener can still be used.
     pub async fn accept(&mut self) -> Result<Stream, Error> {
         let fd = poll_fn(|context| match sys::accept(&self.socket.fd) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -188,9 +183,6 @@ impl Listener {
         let mut stream = adopt(&self.source.core, fd)?;
         if !self.idle_timeout.is_zero() {
             stream.set_idle_timeout(self.idle_timeout);
-        }
-        if let Some(tls) = &self.tls {
-            stream.shake_hands_as_server(tls, self.handshake_timeout).await?;
         }
         Ok(stream)
     }

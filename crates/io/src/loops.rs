@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::accept::{self, Door};
+use crate::accept::{self, Acceptor};
 use crate::core::{Core, Counters};
 use crate::listener::{Listener, Socket};
 use crate::mailbox::Remote;
@@ -23,7 +23,7 @@ pub struct Loops {
 pub(crate) struct Siblings {
     pub(crate) remotes: Vec<Remote>,
     pub(crate) counters: Vec<Arc<Counters>>,
-    doors: Mutex<Vec<Arc<Door>>>,
+    acceptors: Mutex<Vec<Arc<Acceptor>>>,
     /// Where the last connection was placed, so that equally loaded loops have their turns.
     last: AtomicUsize,
     stop: Stop,
@@ -72,7 +72,7 @@ impl Loops {
         let siblings = Arc::new(Siblings {
             remotes: remotes.into_iter().map(|(_, remote)| remote).collect(),
             counters,
-            doors: Mutex::default(),
+            acceptors: Mutex::default(),
             last: AtomicUsize::new(0),
             stop: Stop::default(),
         });
@@ -110,20 +110,24 @@ impl Loops {
                 sockets.push(Socket::bind(&address, &options)?);
             }
         }
-        let door = Door::new(address, options, Arc::clone(&self.siblings));
-        let mut doors = lock(&self.siblings.doors);
-        let first_loop = if reuse_port { 0 } else { doors.len() % self.len() };
-        doors.push(Arc::clone(&door));
-        drop(doors);
+        let acceptor = Acceptor::new(address, options, Arc::clone(&self.siblings));
+        let mut acceptors = lock(&self.siblings.acceptors);
+        let first_loop = if reuse_port {
+            0
+        } else {
+            acceptors.len() % self.len()
+        };
+        acceptors.push(Arc::clone(&acceptor));
+        drop(acceptors);
         let handler = Arc::new(handler);
         for (index, socket) in sockets.into_iter().enumerate() {
-            let (door, handler) = (Arc::clone(&door), Arc::clone(&handler));
+            let (acceptor, handler) = (Arc::clone(&acceptor), Arc::clone(&handler));
             let remote = &self.siblings.remotes[first_loop + index];
-            if !remote.post_unbounded(move || open(socket, door, handler)) {
+            if !remote.post_unbounded(move || open(socket, acceptor, handler)) {
                 return Err(Error::LoopEnded);
             }
         }
-        Ok(Bound { door })
+        Ok(Bound { acceptor })
     }
 
     /// A handle on one of the loops.
@@ -162,8 +166,8 @@ impl Loops {
     /// as no part of a request is held, no reply is unsent and nothing more has come.
     pub fn drain(&self) {
         self.siblings.stop.draining.store(true, Ordering::SeqCst);
-        for door in lock(&self.siblings.doors).drain(..) {
-            door.close();
+        for acceptor in lock(&self.siblings.acceptors).drain(..) {
+            acceptor.close();
         }
         for remote in &self.siblings.remotes {
             remote.post_unbounded(|| {
@@ -238,15 +242,15 @@ fn pin(config: &Config, index: usize) -> Result<(), Error> {
 }
 
 /// Begins to accept on this thread's loop.
-fn open<F, Fut>(socket: Socket, door: Arc<Door>, handler: Arc<F>)
+fn open<F, Fut>(socket: Socket, acceptor: Arc<Acceptor>, handler: Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let core = Core::current();
-    match Listener::new(&core, socket, &door.options) {
-        Ok(listener) => core.spawn(accept::run(listener, door, handler)),
-        Err(error) => tracing::error!(address = %door.address, %error, "cannot listen"),
+    match Listener::new(&core, socket, &acceptor.options) {
+        Ok(listener) => core.spawn(accept::run(listener, acceptor, handler)),
+        Err(error) => tracing::error!(address = %acceptor.address, %error, "cannot listen"),
     }
 }
 
@@ -317,25 +321,25 @@ pub struct Statistics {
 
 /// An address that is listened on. Dropping it changes nothing; [`close`](Bound::close) ends it.
 pub struct Bound {
-    door: Arc<Door>,
+    acceptor: Arc<Acceptor>,
 }
 
 impl Bound {
     /// Where it listens: with the port that the kernel chose, if it was to choose.
     #[must_use]
     pub fn address(&self) -> &Address {
-        &self.door.address
+        &self.acceptor.address
     }
 
     /// How many of its connections are open.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.door.connections()
+        self.acceptor.connections()
     }
 
     /// Accepts no more connections; those that are open live on.
     pub fn close(&self) {
-        self.door.close();
+        self.acceptor.close();
     }
 }
 

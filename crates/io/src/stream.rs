@@ -14,6 +14,7 @@ use crate::core::Core;
 use crate::output::{Output, Piece, Took, Turn};
 use crate::replies::{Replies, Unordered};
 use crate::source::Source;
+use crate::tls::TlsInfo;
 use crate::transport::{Transport, Wire};
 use crate::{Error, Peer, pair, sys};
 
@@ -208,10 +209,10 @@ impl Stream {
         self.connection.tls.is_some()
     }
 
-    /// The protocol that was agreed on by ALPN.
+    /// The parameters of its TLS, if it speaks TLS.
     #[must_use]
-    pub fn alpn(&self) -> Option<&[u8]> {
-        self.connection.tls.as_ref()?.alpn()
+    pub fn tls(&self) -> Option<&TlsInfo> {
+        self.connection.tls.as_ref().map(|tls| tls.info())
     }
 
     /// Has the stream's methods fail when nothing came or went for so long; zero is never.

@@ -1,78 +1,40 @@
 //! TLS behind the same stream, both sides, over real sockets.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use io::tls::{ClientFiles, ClientTls, ServerFiles, ServerTls};
+use common::authority::Authority;
+use io::tls::{ClientFiles, ClientTls, ServerFiles, ServerTls, TlsVersion};
 use io::{Address, Bound, Config, Error, ListenOptions, Loop, Loops, Peer, Piece, Stream, Turn};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
-/// An authority, and what it issued for a server and a client, in a directory that goes with it.
-struct Authority {
-    directory: PathBuf,
-    issuer: Issuer<'static, KeyPair>,
+fn server(authority: &Authority, client_ca: bool) -> Arc<ServerTls> {
+    authority.issue("server", &["localhost"]);
+    ServerTls::from_files(ServerFiles {
+        certificates: vec![authority.files("server")],
+        client_ca: client_ca.then(|| authority.path("ca.pem")),
+        alpn: vec![b"one".to_vec(), b"two".to_vec()],
+        ..ServerFiles::default()
+    })
+    .unwrap()
 }
 
-impl Authority {
-    fn new(name: &str) -> Authority {
-        let directory = std::env::temp_dir().join(format!("hikyaku-io-tls-{}-{name}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let certificate = parameters.self_signed(&key).unwrap();
-        fs::write(directory.join("ca.pem"), certificate.pem()).unwrap();
-        Authority {
-            directory,
-            issuer: Issuer::new(parameters, key),
-        }
-    }
-
-    fn path(&self, file: &str) -> PathBuf {
-        self.directory.join(file)
-    }
-
-    fn issue(&self, file: &str, name: &str) {
-        let key = KeyPair::generate().unwrap();
-        let parameters = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
-        fs::write(self.path(&format!("{file}.pem")), certificate.pem()).unwrap();
-        fs::write(self.path(&format!("{file}.key")), key.serialize_pem()).unwrap();
-    }
-
-    fn server(&self, client_ca: bool) -> Arc<ServerTls> {
-        self.issue("server", "localhost");
-        ServerTls::from_files(ServerFiles {
-            certificate: self.path("server.pem"),
-            key: self.path("server.key"),
-            client_ca: client_ca.then(|| self.path("ca.pem")),
-            alpn: vec![b"one".to_vec(), b"two".to_vec()],
-        })
-        .unwrap()
-    }
-
-    fn client(&self, identity: bool) -> ClientTls {
-        self.issue("client", "somebody");
-        let identity = identity.then(|| (self.path("client.pem"), self.path("client.key")));
-        let alpn = vec![b"two".to_vec()];
-        ClientTls::from_files(ClientFiles {
-            authorities: self.path("ca.pem"),
-            identity,
-            alpn,
-        })
-        .unwrap()
-    }
-}
-
-impl Drop for Authority {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.directory);
-    }
+fn client(authority: &Authority, identity: bool) -> ClientTls {
+    authority.issue("client", &["somebody"]);
+    let identity = identity.then(|| (authority.path("client.pem"), authority.path("client.key")));
+    ClientTls::from_files(ClientFiles {
+        authorities: authority.path("ca.pem"),
+        identity,
+        alpn: vec![b"two".to_vec()],
+    })
+    .unwrap()
 }
 
 async fn echo(mut stream: Stream) {
@@ -100,8 +62,17 @@ where
         tls: Some(Arc::clone(tls)),
         ..ListenOptions::default()
     };
+    let (tls, handler) = (Arc::clone(tls), Arc::new(handler));
+    let encrypted = move |mut stream: Stream| {
+        let (tls, handler) = (Arc::clone(&tls), Arc::clone(&handler));
+        async move {
+            if stream.accept_tls(&tls).await.is_ok() {
+                handler(stream).await;
+            }
+        }
+    };
     let bound = loops
-        .listen(&"127.0.0.1:0".parse().unwrap(), options, handler)
+        .listen(&"127.0.0.1:0".parse().unwrap(), options, encrypted)
         .unwrap();
     (loops, bound)
 }
@@ -123,14 +94,19 @@ async fn ask(stream: &mut Stream, question: &[u8]) -> Vec<u8> {
 #[test]
 fn echoes_small_and_large() {
     let authority = Authority::new("echo");
-    let (_loops, bound) = start(&authority.server(false), echo);
-    let tls = authority.client(false);
+    let (_loops, bound) = start(&server(&authority, false), echo);
+    let tls = client(&authority, false);
     on_a_loop(async {
         let mut stream = Stream::connect_tls(bound.address(), &tls, "localhost")
             .await
             .unwrap();
-        assert!(stream.is_tls());
-        assert_eq!(stream.alpn(), Some(&b"two"[..]));
+        let info = stream.tls().unwrap();
+        assert_eq!(info.alpn(), Some(&b"two"[..]));
+        assert_eq!(
+            (info.version(), info.is_resumed()),
+            (Some(TlsVersion::V1_3), false)
+        );
+        assert_eq!(info.peer_certificates().len(), 1);
         for size in [1, 100, 16_384, 16_385, 50_000] {
             let question: Vec<u8> = (0..size).map(|n| n as u8).collect();
             assert_eq!(ask(&mut stream, &question).await, question, "{size} bytes");
@@ -143,12 +119,12 @@ fn echoes_small_and_large() {
 fn a_stranger_is_refused() {
     let authority = Authority::new("stranger");
     let other = Authority::new("stranger-other");
-    let (_loops, bound) = start(&authority.server(false), echo);
+    let (_loops, bound) = start(&server(&authority, false), echo);
     let address = bound.address();
     on_a_loop(async {
-        let wrong_name = Stream::connect_tls(address, &authority.client(false), "example.com").await;
+        let wrong_name = Stream::connect_tls(address, &client(&authority, false), "example.com").await;
         assert!(matches!(wrong_name, Err(Error::Tls(_))), "{wrong_name:?}");
-        let wrong_authority = Stream::connect_tls(address, &other.client(false), "localhost").await;
+        let wrong_authority = Stream::connect_tls(address, &client(&other, false), "localhost").await;
         assert!(
             matches!(wrong_authority, Err(Error::Tls(_))),
             "{wrong_authority:?}"
@@ -159,15 +135,15 @@ fn a_stranger_is_refused() {
 #[test]
 fn a_client_must_show_a_certificate_where_that_is_asked() {
     let authority = Authority::new("client");
-    let (_loops, bound) = start(&authority.server(true), echo);
+    let (_loops, bound) = start(&server(&authority, true), echo);
     on_a_loop(async {
-        let with = authority.client(true);
+        let with = client(&authority, true);
         let mut stream = Stream::connect_tls(bound.address(), &with, "localhost")
             .await
             .unwrap();
         assert_eq!(ask(&mut stream, b"hello").await, b"hello");
         // In TLS 1.3 a client learns of its refusal only after it believes to have shaken hands.
-        let without = authority.client(false);
+        let without = client(&authority, false);
         let mut stream = Stream::connect_tls(bound.address(), &without, "localhost")
             .await
             .unwrap();
@@ -182,17 +158,17 @@ fn a_client_must_show_a_certificate_where_that_is_asked() {
 #[test]
 fn a_reload_serves_new_connections_and_keeps_the_old() {
     let authority = Authority::new("reload");
-    let server = authority.server(false);
-    let (_loops, bound) = start(&server, echo);
-    let tls = authority.client(false);
+    let tls_server = server(&authority, false);
+    let (_loops, bound) = start(&tls_server, echo);
+    let tls = client(&authority, false);
     on_a_loop(async {
         let mut old = Stream::connect_tls(bound.address(), &tls, "localhost")
             .await
             .unwrap();
-        authority.issue("server", "other.example");
-        server.reload().unwrap();
+        authority.issue("server", &["other.example"]);
+        tls_server.reload().unwrap();
         assert!(
-            Stream::connect_tls(bound.address(), &authority.client(false), "localhost")
+            Stream::connect_tls(bound.address(), &client(&authority, false), "localhost")
                 .await
                 .is_err()
         );
@@ -202,7 +178,7 @@ fn a_reload_serves_new_connections_and_keeps_the_old() {
         assert_eq!(ask(&mut old, b"still there").await, b"still there");
 
         fs::write(authority.path("server.pem"), "nonsense").unwrap();
-        assert!(matches!(server.reload(), Err(Error::TlsFile { .. })));
+        assert!(matches!(tls_server.reload(), Err(Error::TlsFile { .. })));
         Stream::connect_tls(bound.address(), &tls, "other.example")
             .await
             .unwrap();
@@ -213,7 +189,7 @@ fn a_reload_serves_new_connections_and_keeps_the_old() {
 fn a_goodbye_is_told_from_a_cut() {
     let authority = Authority::new("goodbye");
     let (sender, ends) = std::sync::mpsc::channel();
-    let (_loops, bound) = start(&authority.server(false), move |mut stream: Stream| {
+    let (_loops, bound) = start(&server(&authority, false), move |mut stream: Stream| {
         let sender = sender.clone();
         async move {
             let end = loop {
@@ -232,7 +208,7 @@ fn a_goodbye_is_told_from_a_cut() {
             sender.send(end.map_err(|error| error.is_disconnect())).unwrap();
         }
     });
-    let tls = authority.client(false);
+    let tls = client(&authority, false);
     on_a_loop(async {
         let mut stream = Stream::connect_tls(bound.address(), &tls, "localhost")
             .await
@@ -259,7 +235,7 @@ fn pieces_and_files_arrive_in_order() {
     let content: Vec<u8> = (0..3_000_000_u32).map(|n| (n / 7) as u8).collect();
     fs::write(&path, &content).unwrap();
     let file = Arc::new(File::open(&path).unwrap());
-    let (_loops, bound) = start(&authority.server(false), move |mut stream: Stream| {
+    let (_loops, bound) = start(&server(&authority, false), move |mut stream: Stream| {
         let file = Arc::clone(&file);
         async move {
             let _ = stream
@@ -284,7 +260,7 @@ fn pieces_and_files_arrive_in_order() {
     expected.extend_from_slice(b" middle ");
     expected.extend_from_slice(&content[1_000..2_001_000]);
     expected.extend_from_slice(b" tail");
-    let tls = authority.client(false);
+    let tls = client(&authority, false);
     on_a_loop(async {
         let mut stream = Stream::connect_tls(bound.address(), &tls, "localhost")
             .await
@@ -300,21 +276,13 @@ fn pieces_and_files_arrive_in_order() {
 #[test]
 fn a_handshake_fed_byte_by_byte_succeeds_and_an_endless_one_is_ended() {
     let authority = Authority::new("slow");
-    let server = authority.server(false);
-    let loops = Loops::start(Config {
-        workers: 1,
-        ..Config::default()
-    })
-    .unwrap();
-    let handshake_timeout = Duration::from_millis(300);
-    let options = ListenOptions {
-        tls: Some(server),
-        handshake_timeout,
-        ..ListenOptions::default()
-    };
-    let bound = loops
-        .listen(&"127.0.0.1:0".parse().unwrap(), options, echo)
-        .unwrap();
+    authority.issue("server", &["localhost"]);
+    let tls_server = ServerTls::from_files(ServerFiles {
+        certificates: vec![authority.files("server")],
+        handshake_timeout: Duration::from_millis(300),
+        ..ServerFiles::default()
+    });
+    let (_loops, bound) = start(&tls_server.unwrap(), echo);
     let Address::Tcp(address) = *bound.address() else {
         panic!("not TCP")
     };
@@ -323,7 +291,7 @@ fn a_handshake_fed_byte_by_byte_succeeds_and_an_endless_one_is_ended() {
     silent.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0, "ended by the server");
 
-    // Between client and server stands one who passes the client's bytes on one at a time.
+    // A relay between client and server passes on the client's bytes one at a time.
     let between = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let between_address = between.local_addr().unwrap();
     let relay = std::thread::spawn(move || {
@@ -339,7 +307,7 @@ fn a_handshake_fed_byte_by_byte_succeeds_and_an_endless_one_is_ended() {
         let _ = server.shutdown(Shutdown::Write);
         let _ = back.join();
     });
-    let tls = authority.client(false);
+    let tls = client(&authority, false);
     on_a_loop(async {
         let mut stream = Stream::connect_tls(&between_address.into(), &tls, "localhost")
             .await
@@ -354,7 +322,7 @@ fn a_handshake_fed_byte_by_byte_succeeds_and_an_endless_one_is_ended() {
 #[test]
 fn nonsense_is_answered_with_an_alert() {
     let authority = Authority::new("nonsense");
-    let (_loops, bound) = start(&authority.server(false), echo);
+    let (_loops, bound) = start(&server(&authority, false), echo);
     let Address::Tcp(address) = *bound.address() else {
         panic!("not TCP")
     };
@@ -364,4 +332,113 @@ fn nonsense_is_answered_with_an_alert() {
     let mut answer = Vec::new();
     let _ = client.read_to_end(&mut answer);
     assert_eq!(answer.first(), Some(&21), "an alert record, not {answer:?}");
+}
+
+/// Half handshakes used to cost memory that no limit counted: 9,000 ClientHellos cut short took 187 MiB.
+#[test]
+fn half_handshakes_are_bounded_in_number_and_counted_in_bytes() {
+    let authority = Authority::new("half");
+    authority.issue("server", &["localhost"]);
+    let tls_server = ServerTls::from_files(ServerFiles {
+        certificates: vec![authority.files("server")],
+        handshakes_max: 3,
+        handshake_timeout: Duration::from_secs(600),
+        ..ServerFiles::default()
+    })
+    .unwrap();
+    let (loops, bound) = start(&tls_server, echo);
+    let Address::Tcp(address) = *bound.address() else {
+        panic!("not TCP")
+    };
+    // A handshake record of 16 KiB whose last byte is missing.
+    let mut half = vec![0_u8; 16 << 10];
+    half[..9].copy_from_slice(&[22, 3, 1, 0x40, 0x00, 1, 0, 0x3f, 0xfc]);
+    let mut clients: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for client in &mut clients {
+        client.write_all(&half).unwrap();
+    }
+    wait_until(|| loops.statistics().held >= 3 * half.len() as u64);
+    assert_eq!(bound.connections(), 3, "the others wait in the backlog");
+    assert_eq!(tls_server.statistics().handshakes_in_flight, 3);
+    // Those that leave make room for the others.
+    clients.drain(..5);
+    wait_until(|| tls_server.statistics().handshakes_failed == 5 && bound.connections() == 3);
+    clients.clear();
+    wait_until(|| bound.connections() == 0);
+    assert_eq!(tls_server.statistics().handshakes_in_flight, 0);
+    assert_eq!(loops.statistics().held, 0);
+    let tls = client(&authority, false);
+    on_a_loop(async {
+        let mut streams = Vec::new();
+        for _ in 0..5 {
+            let stream = Stream::connect_tls(bound.address(), &tls, "localhost").await;
+            streams.push(stream.unwrap());
+        }
+        assert_eq!(
+            ask(&mut streams[4], b"established ones do not count").await.len(),
+            29
+        );
+    });
+}
+
+fn wait_until(condition: impl Fn() -> bool) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(std::time::Instant::now() < deadline, "it takes too long");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_handler_may_read_before_the_handshake() {
+    let authority = Authority::new("before");
+    let tls_server = server(&authority, false);
+    let loops = Loops::start(Config {
+        workers: 1,
+        ..Config::default()
+    })
+    .unwrap();
+    let handler = move |mut stream: Stream| {
+        let tls = Arc::clone(&tls_server);
+        async move {
+            let mut header = Vec::new();
+            let taken = stream.turn(|input, _| {
+                let end = input.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+                header.extend_from_slice(&input[..end]);
+                end
+            });
+            assert_eq!(taken.await.unwrap(), Turn::Open);
+            assert_eq!(header, b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n");
+            stream.accept_tls(&tls).await.unwrap();
+            echo(stream).await;
+        }
+    };
+    let address = "127.0.0.1:0".parse().unwrap();
+    let bound = loops.listen(&address, ListenOptions::default(), handler).unwrap();
+    let Address::Tcp(address) = *bound.address() else {
+        panic!("not TCP")
+    };
+    // The header and the ClientHello arrive together.
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(authority.path("ca.pem")).unwrap() {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().unwrap();
+    let mut connection = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut first = b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n".to_vec();
+    connection.write_tls(&mut first).unwrap();
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    socket.write_all(&first).unwrap();
+    let mut stream = rustls::StreamOwned::new(connection, socket);
+    stream.write_all(b"hello").unwrap();
+    let mut answer = [0; 5];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"hello");
 }

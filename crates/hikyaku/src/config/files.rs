@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use io::Address;
-use io::tls::{ServerFiles, ServerTls};
+use io::tls::{CertificateFiles, ServerFiles, ServerTls};
 use memcached::Users;
 
 use super::Config;
@@ -62,10 +62,12 @@ pub(crate) fn users(file: &Path) -> Result<Users, String> {
 /// The TLS that the files make.
 pub(crate) fn tls(files: &Tls) -> Result<Arc<ServerTls>, String> {
     let named = ServerFiles {
-        certificate: files.certificate.value.clone(),
-        key: files.key.value.clone(),
+        certificates: vec![CertificateFiles {
+            certificate: files.certificate.value.clone(),
+            key: files.key.value.clone(),
+        }],
         client_ca: files.client_ca.as_ref().map(|file| file.value.clone()),
-        alpn: Vec::new(),
+        ..ServerFiles::default()
     };
     ServerTls::from_files(named).map_err(|error| format!("{error}; write PEM files that belong together"))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use io::tls::ServerTls;
-use io::{Bound, ListenOptions, Loops, OnFull};
+use io::{Bound, ListenOptions, Loops, OnFull, Stream};
 use memcached::{Dialects, Service, ServiceConfig, Shutdown};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -127,13 +127,18 @@ impl Opener<'_> {
         let options = ListenOptions {
             connections_max,
             on_full: OnFull::Refuse(FULL),
-            tls,
+            tls: tls.clone(),
             unix_mode: listener.mode,
             ..ListenOptions::default()
         };
-        let service = service.clone();
-        let handler = move |stream| service.clone().serve(stream);
-        let bound = self.loops.listen(&listener.address, options, handler);
+        let (loops, address, service) = (self.loops, &listener.address, service.clone());
+        // Two handlers, since each connection keeps the memory of its future: a plain one needs none for a handshake.
+        let bound = match tls {
+            None => loops.listen(address, options, move |stream| service.clone().serve(stream)),
+            Some(tls) => loops.listen(address, options, move |stream| {
+                serve_tls(stream, tls.clone(), service.clone())
+            }),
+        };
         let bound = bound.map_err(|source| Error::Listen {
             address: listener.address.clone(),
             source,
@@ -153,6 +158,14 @@ fn is_spare(error: &Error, listener: &Listener, all: &[Listener], open: &[Open])
         .is_some_and(|last| last.address == listener.address);
     let has_open = open.iter().any(|earlier| same_name(&earlier.configured));
     listener.name.is_some() && error.is_absent_address() && (has_open || !is_last)
+}
+
+/// Serves a connection after its TLS handshake.
+async fn serve_tls(mut stream: Stream, tls: Arc<ServerTls>, service: Arc<Service>) {
+    // A failure is counted and logged already.
+    if stream.accept_tls(&tls).await.is_ok() {
+        service.serve(stream).await;
+    }
 }
 
 /// What is left of the open files for each listener that has no limit of its own.

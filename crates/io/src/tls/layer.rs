@@ -1,4 +1,4 @@
-//! One connection's TLS, between the bare bytes and those that closures see.
+//! The encryption of one connection, between its socket and the plain bytes that closures see.
 //!
 //! ```text
 //!   wire ──> loop's cipher input ──decrypt──> the loop's input (what does not fit: `plain`)
@@ -7,36 +7,35 @@
 //!             v `outgoing`: what the kernel refused
 //! ```
 //!
-//! It uses rustls's unbuffered interface, which lends no memory of its own to a connection at rest.
+//! It uses rustls's unbuffered interface, which keeps no buffers for an idle connection.
 //!
-//! **Invariant:** after a read `incoming` holds no complete record, so that encrypting never stumbles over one.
+//! **Invariant:** after a read `incoming` contains no complete record, so encryption never has to process one first.
 
 use std::os::unix::fs::FileExt;
-use std::task::{Context, Poll};
 
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, UnbufferedStatus};
 
+use super::info::{Side, TlsInfo};
+use super::{ClientTls, ServerTls, names};
 use crate::Error;
-use crate::connection::Connection;
 use crate::rest::Rest;
-use crate::source::{READABLE, WRITABLE};
-use crate::tls::{ClientTls, ServerTls};
+use crate::source::WRITABLE;
 use crate::transport::{Part, Wire};
 
-/// Encrypted bytes that are read at once: more than the largest handshake message.
+/// Encrypted bytes per read: more than the largest handshake message.
 const INPUT_SIZE: usize = 96 << 10;
-/// Encrypted bytes that are sent at once.
+/// Encrypted bytes per write.
 const OUTPUT_SIZE: usize = 72 << 10;
-/// Plain bytes that are encrypted at once.
+/// Plain bytes encrypted at once.
 const CHUNK: usize = 64 << 10;
-/// Plain bytes of a record, at most.
+/// The most plain bytes of one record.
 const RECORD: usize = 16 << 10;
-/// What a record has beyond its content, at most.
+/// The most bytes that a record adds to its content.
 const RECORD_OVERHEAD: usize = 64;
-/// Plain bytes that one attempt to write encrypts before others have their turn.
+/// Plain bytes that one attempt to write encrypts before other tasks run.
 const WRITE_MAX: u64 = 1 << 20;
 
 /// The encrypted side of a loop's buffers.
@@ -47,61 +46,72 @@ pub(crate) struct Buffers {
     file: Vec<u8>,
 }
 
-enum Side {
-    Server(UnbufferedServerConnection),
-    Client(UnbufferedClientConnection),
-}
-
-/// What rustls wants next.
-enum Step {
-    /// To be asked again.
-    Again,
-    /// The peer has said that it is done.
+/// What rustls wants after a step.
+enum Next {
+    /// Another step.
+    Step,
+    /// The peer has sent its `close_notify`; another step.
     PeerClosed,
-    /// More from the peer, or nothing.
-    Rest,
+    /// More input, or nothing.
+    Input,
 }
 
-pub(crate) struct Session {
-    side: Side,
+pub(crate) struct TlsLayer {
+    info: TlsInfo,
     incoming: Rest,
     plain: Rest,
     outgoing: Rest,
-    /// The peer has said that it is done, as opposed to being cut off.
+    /// `incoming` has bytes that rustls has not seen.
+    unread: bool,
+    /// The peer has sent its `close_notify`; without it an end of the stream may be an attacker's.
     peer_closed: bool,
 }
 
-impl Session {
-    pub(crate) fn server(tls: &ServerTls) -> Result<Session, Error> {
-        Ok(Session::new(Side::Server(UnbufferedServerConnection::new(
-            tls.config(),
-        )?)))
+impl TlsLayer {
+    pub(crate) fn server(tls: &ServerTls) -> Result<TlsLayer, Error> {
+        let connection = UnbufferedServerConnection::new(tls.config())?;
+        Ok(TlsLayer::new(Side::Server(connection)))
     }
 
-    pub(crate) fn client(tls: &ClientTls, server_name: &str) -> Result<Session, Error> {
+    pub(crate) fn client(tls: &ClientTls, server_name: &str) -> Result<TlsLayer, Error> {
         let name = ServerName::try_from(server_name.to_owned())
-            .map_err(|_| rustls::Error::General(format!("`{server_name}` is no server name")))?;
+            .map_err(|_| rustls::Error::General(format!("`{server_name}` is not a valid server name")))?;
         let config = tls.config.clone();
-        let mut session = Session::new(Side::Client(UnbufferedClientConnection::new(config, name)?));
-        // The client speaks first.
-        session.process(&mut [], &mut |_| ()).1?;
-        Ok(session)
+        let mut layer = TlsLayer::new(Side::Client(UnbufferedClientConnection::new(config, name)?));
+        // The client sends the first message.
+        layer.process(&mut [], &mut |_| ()).1?;
+        Ok(layer)
     }
 
-    fn new(side: Side) -> Session {
+    fn new(side: Side) -> TlsLayer {
         let (incoming, plain, outgoing) = Default::default();
-        Session {
-            side,
+        TlsLayer {
+            info: TlsInfo::new(side),
             incoming,
             plain,
             outgoing,
+            unread: false,
             peer_closed: false,
         }
     }
 
-    // ── what the connection asks ─────────────────────────────────────────────────────────────────────────────────
+    /// Takes over bytes that were read from the socket before.
+    pub(super) fn receive(&mut self, bytes: Rest) -> Result<(), Error> {
+        if bytes.len() > INPUT_SIZE - RECORD {
+            return Err(rustls::Error::General("too much input before the handshake".into()).into());
+        }
+        self.unread = !bytes.is_empty();
+        self.incoming = bytes;
+        Ok(())
+    }
 
-    /// Whether a read brings something although the wire is not readable.
+    pub(crate) fn info(&self) -> &TlsInfo {
+        &self.info
+    }
+
+    // ── state that the connection queries ────────────────────────────────────────────────────────────────────────
+
+    /// Whether a read returns something although the socket is not readable.
     pub(crate) fn has_input(&self) -> bool {
         !self.plain.is_empty() || self.peer_closed
     }
@@ -114,27 +124,19 @@ impl Session {
         self.incoming.held() + self.plain.held() + self.outgoing.held()
     }
 
+    /// Whether the peer has ended the stream, as opposed to someone who cut the connection.
     pub(crate) fn ended_properly(&self) -> bool {
         self.peer_closed
     }
 
-    pub(crate) fn alpn(&self) -> Option<&[u8]> {
-        match &self.side {
-            Side::Server(connection) => connection.alpn_protocol(),
-            Side::Client(connection) => connection.alpn_protocol(),
-        }
-    }
-
-    fn is_handshaking(&self) -> bool {
-        match &self.side {
-            Side::Server(connection) => connection.is_handshaking(),
-            Side::Client(connection) => connection.is_handshaking(),
-        }
+    /// Whether the handshake can go on without further input from the socket.
+    pub(super) fn has_unread(&self) -> bool {
+        self.unread
     }
 
     // ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Reads plain bytes; `None` when none are there, 0 at the end of the stream.
+    /// Reads plain bytes: `None` if there are none yet, 0 at the end of the stream.
     pub(crate) fn read(&mut self, wire: &Wire, destination: &mut [u8]) -> Result<Option<usize>, Error> {
         if !self.plain.is_empty() {
             return Ok(Some(self.plain.take(destination)));
@@ -150,15 +152,25 @@ impl Session {
         })
     }
 
-    /// Reads once from the wire and decrypts all that is complete; answers how many bytes it put to `destination`, and
-    /// whether the wire has ended.
+    /// Reads input of the handshake; returns whether the socket's stream has ended.
+    pub(super) fn read_handshake(&mut self, wire: &Wire) -> Result<bool, Error> {
+        let (_, ended) = self.fill(wire, &mut [])?;
+        if let Some(name) = names::take_requested() {
+            self.info.server_name = Some(name);
+        }
+        Ok(ended)
+    }
+
+    /// Reads once from the socket and decrypts all complete records. Returns the number of bytes written to `destination`
+    /// and whether the socket's stream has ended.
     fn fill(&mut self, wire: &Wire, destination: &mut [u8]) -> Result<(usize, bool), Error> {
         let buffers = &mut *wire.source.core.cipher.borrow_mut();
         if buffers.input.is_empty() {
             buffers.input.resize(INPUT_SIZE, 0);
         }
+        self.unread = false;
         let kept = self.incoming.take(&mut buffers.input);
-        // No more than what has room when it is decrypted, but one record at least.
+        // As much as `destination` has room for once it is decrypted, but at least one record.
         let most = (kept + destination.len().max(RECORD + 2048)).min(buffers.input.len());
         if most == kept {
             return Err(rustls::Error::General("a handshake message is too large".into()).into());
@@ -187,38 +199,38 @@ impl Session {
         Ok((count, read == Some(0)))
     }
 
-    /// Has rustls look at encrypted bytes until it wants more; answers how many it is done with.
+    /// Has rustls process encrypted bytes until it wants more; returns how many it has consumed.
     fn process(&mut self, input: &mut [u8], sink: &mut dyn FnMut(&[u8])) -> (usize, Result<(), Error>) {
         let mut used = 0;
         loop {
-            let (discard, step) = self.step(&mut input[used..], sink);
+            let (discard, next) = self.step(&mut input[used..], sink);
             used += discard;
-            match step {
-                Ok(Step::Again) => {}
-                Ok(Step::PeerClosed) => self.peer_closed = true,
-                Ok(Step::Rest) => return (used, Ok(())),
+            match next {
+                Ok(Next::Step) => {}
+                Ok(Next::PeerClosed) => self.peer_closed = true,
+                Ok(Next::Input) => return (used, Ok(())),
                 Err(error) => return (used, Err(error)),
             }
         }
     }
 
-    fn step(&mut self, input: &mut [u8], sink: &mut dyn FnMut(&[u8])) -> (usize, Result<Step, Error>) {
-        match &mut self.side {
+    fn step(&mut self, input: &mut [u8], sink: &mut dyn FnMut(&[u8])) -> (usize, Result<Next, Error>) {
+        match &mut self.info.side {
             Side::Server(connection) => step(connection.process_tls_records(input), &mut self.outgoing, sink),
             Side::Client(connection) => step(connection.process_tls_records(input), &mut self.outgoing, sink),
         }
     }
 
-    /// Tells the peer what it did wrong, if it can be told at once. `input` is what it sent beyond that.
+    /// Sends the alert for an error, if the socket accepts it at once. `input` is what follows the faulty record.
     fn send_alert(&mut self, wire: &Wire, input: &mut [u8]) {
-        // One step hands out the alert; a second would find the error again and be surprised.
+        // One step encodes the alert; a second step would fail with the same error.
         let _ = self.step(input, &mut |_| ());
         let _ = self.flush(wire);
     }
 
     // ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// Sends what the kernel takes of the encrypted bytes that wait.
+    /// Sends as many queued encrypted bytes as the kernel accepts.
     pub(crate) fn flush(&mut self, wire: &Wire) -> Result<(), Error> {
         if !self.outgoing.is_empty() && wire.source.bits() & WRITABLE != 0 {
             let count = wire.write(self.outgoing.bytes())?;
@@ -227,8 +239,8 @@ impl Session {
         Ok(())
     }
 
-    /// Encrypts and sends parts until the kernel refuses, all are taken, or it is the others' turn; answers how many
-    /// plain bytes were taken.
+    /// Encrypts and sends parts until the kernel accepts no more, all are sent, or other tasks should run. Returns the
+    /// number of plain bytes taken.
     pub(crate) fn write_parts(&mut self, wire: &Wire, parts: &[Part<'_>]) -> Result<u64, Error> {
         self.flush(wire)?;
         let Buffers { output, file, .. } = &mut *wire.source.core.cipher.borrow_mut();
@@ -257,7 +269,7 @@ impl Session {
         Ok(taken)
     }
 
-    /// Sends encrypted bytes; what the kernel refuses waits in `outgoing`.
+    /// Sends encrypted bytes and queues in `outgoing` those that the kernel does not accept.
     fn send(&mut self, wire: &Wire, encrypted: &[u8]) -> Result<(), Error> {
         if encrypted.is_empty() {
             return Ok(());
@@ -270,14 +282,14 @@ impl Session {
         Ok(())
     }
 
-    /// Encrypts plain bytes, or with none says that we are done, after whatever TLS has to say itself; answers how many
-    /// encrypted ones they are.
+    /// Encrypts plain bytes, or a `close_notify` if there are none, after messages that TLS itself has to send. Returns
+    /// the number of encrypted bytes.
     fn encrypt(&mut self, plain: Option<&[u8]>, output: &mut [u8]) -> Result<usize, Error> {
         let mut used = 0;
         loop {
             let incoming = self.incoming.bytes_mut();
             let output = &mut output[used..];
-            let written = match &mut self.side {
+            let written = match &mut self.info.side {
                 Side::Server(connection) => {
                     write_step(connection.process_tls_records(incoming), plain, output)
                 }
@@ -293,25 +305,25 @@ impl Session {
         }
     }
 
-    /// Says that we are done, in TLS's own words.
-    pub(crate) fn say_goodbye(&mut self, wire: &Wire) -> Result<(), Error> {
+    /// Sends `close_notify`: the peer learns that this is the end of the stream.
+    pub(crate) fn close_notify(&mut self, wire: &Wire) -> Result<(), Error> {
         let mut output = [0; 1024];
         let used = self.encrypt(None, &mut output)?;
         self.send(wire, &output[..used])
     }
 }
 
-/// Does what rustls wants next when there is input; answers how many bytes of that are done with.
+/// Does what rustls wants next when there is input; returns how many bytes of it are consumed.
 fn step<Side>(
     status: UnbufferedStatus<'_, '_, Side>,
     outgoing: &mut Rest,
     sink: &mut dyn FnMut(&[u8]),
-) -> (usize, Result<Step, Error>) {
+) -> (usize, Result<Next, Error>) {
     let mut discard = status.discard;
-    let step = match status.state {
+    let next = match status.state {
         Err(error) => Err(error.into()),
         Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-            let mut result = Ok(Step::Again);
+            let mut result = Ok(Next::Step);
             while let Some(record) = traffic.next_record() {
                 match record {
                     Ok(record) => {
@@ -323,20 +335,20 @@ fn step<Side>(
             }
             result
         }
-        Ok(ConnectionState::EncodeTlsData(data)) => encode(data, outgoing).map(|()| Step::Again),
+        Ok(ConnectionState::EncodeTlsData(data)) => encode(data, outgoing).map(|()| Next::Step),
         Ok(ConnectionState::TransmitTlsData(data)) => {
-            // It is kept, in order, until the kernel takes it.
+            // `outgoing` keeps it, in order, until the kernel accepts it.
             data.done();
-            Ok(Step::Again)
+            Ok(Next::Step)
         }
-        Ok(ConnectionState::PeerClosed) => Ok(Step::PeerClosed),
-        // Waiting for the peer, ready to write, closed; and early data, which we never accept.
-        Ok(_) => Ok(Step::Rest),
+        Ok(ConnectionState::PeerClosed) => Ok(Next::PeerClosed),
+        // Waiting for the peer, ready to write, or closed. Early data is never accepted.
+        Ok(_) => Ok(Next::Input),
     };
-    (discard, step)
+    (discard, next)
 }
 
-/// Puts a message of TLS's own behind what is to be sent.
+/// Appends a message of TLS's own to the output.
 fn encode<Side>(mut data: EncodeTlsData<'_, Side>, outgoing: &mut Rest) -> Result<(), Error> {
     let mut message = Vec::new();
     loop {
@@ -351,21 +363,21 @@ fn encode<Side>(mut data: EncodeTlsData<'_, Side>, outgoing: &mut Rest) -> Resul
     }
 }
 
-/// What a step towards writing has done.
+/// The result of one step towards writing.
 struct Written {
     bytes: usize,
     peer_closed: bool,
     done: bool,
 }
 
-/// Does what rustls wants before we may write, or writes.
+/// Does what rustls wants before application data, or writes that.
 fn write_step<Side>(
     status: UnbufferedStatus<'_, '_, Side>,
     plain: Option<&[u8]>,
     output: &mut [u8],
 ) -> Result<Written, Error> {
     let failed = |error: String| Error::from(rustls::Error::General(error));
-    // There is no complete message in the input, so nothing of that is done with.
+    // The input contains no complete message, so nothing of it can be consumed.
     debug_assert_eq!(status.discard, 0);
     let (bytes, peer_closed, done) = match (status.state?, plain) {
         (ConnectionState::WriteTraffic(mut traffic), Some(plain)) => (
@@ -392,7 +404,7 @@ fn write_step<Side>(
             (0, false, false)
         }
         (ConnectionState::PeerClosed, _) => (0, true, false),
-        // Nothing more may be said; as a goodbye that is well.
+        // Nothing may follow a `close_notify` already sent.
         (ConnectionState::Closed, None) => (0, true, true),
         (state, _) => return Err(failed(format!("cannot write in state {state:?}"))),
     };
@@ -403,14 +415,14 @@ fn write_step<Side>(
     })
 }
 
-/// How many plain bytes can be encrypted to so much room.
+/// How many plain bytes fit in `room` once encrypted.
 fn room_for_plain(room: usize) -> usize {
-    // A key update may have to go before.
+    // A key update may have to precede them.
     let records = room.div_ceil(RECORD) + 4;
     room.saturating_sub(records * RECORD_OVERHEAD)
 }
 
-/// The next bytes of a part, read if it is a file's.
+/// The next bytes of a part; those of a file are read.
 fn read_part<'a>(part: &Part<'a>, most: usize, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
     let count = part.len().min(most as u64) as usize;
     match *part {
@@ -423,31 +435,6 @@ fn read_part<'a>(part: &Part<'a>, most: usize, buffer: &'a mut Vec<u8>) -> Resul
             {
                 0 => Err(Error::FileEnded { missing: length }),
                 count => Ok(&buffer[..count]),
-            }
-        }
-    }
-}
-
-impl Connection {
-    /// Drives the handshake to its end.
-    pub(crate) fn poll_handshake(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        loop {
-            let Some(tls) = &mut self.tls else {
-                return Poll::Ready(Ok(()));
-            };
-            if !tls.is_handshaking() && !tls.has_output() {
-                return Poll::Ready(Ok(()));
-            }
-            let bits = self.wire.source.bits();
-            let interest = if tls.has_output() { WRITABLE } else { READABLE };
-            if bits & interest == 0 {
-                self.wire.source.wait(context, interest);
-                return Poll::Pending;
-            }
-            if tls.has_output() {
-                tls.flush(&self.wire)?;
-            } else if let (0, true) = tls.fill(&self.wire, &mut [])? {
-                return Poll::Ready(Err(Error::UnexpectedEnd { missing: 1 }));
             }
         }
     }

@@ -1,0 +1,4 @@
+//! What several test files share.
+#![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
+
+pub mod authority;
