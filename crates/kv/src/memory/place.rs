@@ -249,7 +249,14 @@ impl Memory {
         call: &mut Call<'_>,
         whole: Whole<'_>,
     ) -> Result<Done, Lack> {
-        let (place, slot, proven) = self.slot_for(guard, found, call)?;
+        let (place, slot, proven) = match self.slot_for(guard, found, call) {
+            Ok(vacant) => vacant,
+            Err(lack) => {
+                // The block stays paid for. Given back, it would pay for the page that the next attempt's block takes again.
+                call.keep(whole);
+                return Err(lack);
+            }
+        };
         let burden = Burden {
             stride: whole.shape.stride(),
             expiry: whole.wanted.end(),

@@ -112,3 +112,36 @@ fn chains_grow_and_shrink() {
     }
     assert_eq!(memory.statistics().items, 0);
 }
+
+/// Runs `work` on a thread of its own and fails if it does not come back.
+fn must_end<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(work()));
+    ended
+        .recv_timeout(std::time::Duration::from_secs(30))
+        .expect("a write hangs")
+}
+
+/// A worker hung for ever: a write that found no overflow bucket gave the block of its value back, which paid for the
+/// bucket's page, which the next attempt's block took again.
+#[test]
+fn a_block_and_an_overflow_bucket_do_not_take_each_others_memory() {
+    let memory = Memory::new(1 << 20, 1 << 18, true).unwrap();
+    set(&memory, u64::MAX, &[7; 40_000]);
+    let crowd = (0u64..)
+        .filter(|key| memory.hash(&key.to_le_bytes()) & 63 == 9)
+        .take(bucket::SLOTS + 1)
+        .collect::<Vec<_>>();
+    for &key in &crowd[..bucket::SLOTS] {
+        set(&memory, key, b"small");
+    }
+    // As much is left as the block takes, and not a page more.
+    let left = memory.budget.capacity() - memory.budget.used();
+    assert!(memory.budget.take(left - Heap::cost(40_000) - 100));
+    let last = crowd[bucket::SLOTS];
+    let memory = must_end(move || {
+        set(&memory, last, &[8; 40_000]);
+        memory
+    });
+    assert_eq!(get(&memory, last).map(|(value, _)| value.len()), Some(40_000));
+}

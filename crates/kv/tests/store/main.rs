@@ -1,5 +1,6 @@
 //! The stores through their public face, by topic.
 
+mod bounds;
 mod common;
 mod concurrency;
 mod expiry;
