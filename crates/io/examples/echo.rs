@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use io::{Config, ListenOptions, Loop, Loops, Signals, Turn};
+use io::{Config, Exchange, ListenOptions, Loop, Loops, Signals};
 
 fn main() -> Result<(), io::Error> {
     let mut arguments = std::env::args().skip(1);
@@ -25,7 +25,7 @@ fn main() -> Result<(), io::Error> {
             output.write(input);
             input.len()
         };
-        while let Ok(Turn::Open) = stream.turn(echo).await {}
+        while let Ok(Exchange::Open) = stream.exchange(echo).await {}
     })?;
     println!("listening {}", bound.address());
 

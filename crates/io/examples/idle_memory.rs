@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use io::{Address, Config, Error, ListenOptions, Loops, Turn};
+use io::{Address, Config, Error, Exchange, ListenOptions, Loops};
 
 /// The system's allocator, and the bytes that it has lent out.
 struct Counting;
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 output.write(input);
                 input.len()
             };
-            while let Ok(Turn::Open) = stream.turn(echo).await {}
+            while let Ok(Exchange::Open) = stream.exchange(echo).await {}
         },
     )?;
     let Address::Tcp(address) = *bound.address() else {

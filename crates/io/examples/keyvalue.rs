@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use io::{Config, ListenOptions, Loop, Loops, OnFull, Output, Signals, Stream, Turn};
+use io::{Config, Exchange, ListenOptions, Loop, Loops, OnFull, Output, Signals, Stream};
 
 /// Bytes of a line, at most.
 const LINE_MAX: usize = 16 << 10;
@@ -70,8 +70,8 @@ impl Store {
 /// One connection's life. All lines that came are answered together; a part of a line waits for its rest.
 async fn serve(mut stream: Stream, store: Arc<Store>) {
     let mut too_long = false;
-    while let Ok(Turn::Open) = stream
-        .turn(|input, output| {
+    while let Ok(Exchange::Open) = stream
+        .exchange(|input, output| {
             let mut used = 0;
             while let Some(end) = input[used..].iter().position(|&byte| byte == b'\n') {
                 let line = &input[used..used + end];

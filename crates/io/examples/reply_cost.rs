@@ -59,7 +59,7 @@ async fn measure(
     let mut time = Duration::ZERO;
     for _ in 0..TURNS {
         client.send(&b"?"[..]).await?;
-        let turn = server.turn(|input, output| {
+        let turn = server.exchange(|input, output| {
             let start = Instant::now();
             answer(output);
             time += start.elapsed();

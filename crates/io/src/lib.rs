@@ -3,12 +3,12 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use io::{Config, ListenOptions, Loops, Stream, Turn};
+//! use io::{Config, ListenOptions, Loops, Stream, Exchange};
 //!
 //! async fn echo(mut stream: Stream) {
 //!     // Lends the loop's own buffers, once for each batch of input. What is consumed is gone, the rest is kept.
-//!     while let Ok(Turn::Open) = stream
-//!         .turn(|input, output| {
+//!     while let Ok(Exchange::Open) = stream
+//!         .exchange(|input, output| {
 //!             output.write(input);
 //!             input.len()
 //!         })
@@ -36,7 +36,7 @@
 //!     └──────── Remote ─────────┘
 //!               (mail from other threads; `offload` is a few threads for work that blocks)
 //!
-//!   Stream: TCP | Unix | pair | pipe, plain or TLS.  turn(|input, output| consumed) · read_exact · discard · send · close
+//!   Stream: TCP | Unix | pair | pipe, plain or TLS.  exchange(|input, output| consumed) · read_exact · discard · send · close
 //!           Replies: answers leave in the order of their requests, whoever finishes them, whenever
 //!   Descriptor: anything else that can be polled, such as a process
 //! ```
@@ -44,7 +44,7 @@
 //! # The order of a turn
 //!
 //! 1. Mail: closures and wake-ups from other threads.
-//! 2. Ready tasks, 256 at most. Each gives way after 16 turns of its stream or 256 KiB. A write is tried at once, but
+//! 2. Ready tasks, 256 at most. Each gives way after 16 exchanges of its stream or 256 KiB. A write is tried at once, but
 //!    small ones of tasks that run one after another leave together, after 16 tasks at most.
 //! 3. The end-of-turn list ([`at_turn_end`]): what should happen once for many, such as one `fsync` for all appends.
 //! 4. Timers that are due.
@@ -102,7 +102,7 @@ pub use listener::Listener;
 pub use loops::{Bound, Loops, Statistics};
 pub use mailbox::Remote;
 pub use offload::offload;
-pub use output::{Output, Piece, Took, Turn};
+pub use output::{Exchange, Output, Piece, Took};
 pub use replies::{RemoteReply, Replies, Reply, Unordered};
 pub use signals::Signals;
 pub use stream::Stream;

@@ -162,7 +162,7 @@ impl Loops {
         sum
     }
 
-    /// Accepts no more connections, and has every stream's `turn` answer [`Turn::Closed`](crate::Turn::Closed) as soon
+    /// Accepts no more connections, and has every stream's `exchange` return [`Exchange::Draining`](crate::Exchange::Draining) as soon
     /// as no part of a request is held, no reply is unsent and nothing more has come.
     pub fn drain(&self) {
         self.siblings.stop.draining.store(true, Ordering::SeqCst);

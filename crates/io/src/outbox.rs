@@ -1,15 +1,17 @@
-//! Small outputs that leave together: the kernel receives for a group of connections in one run and sends in another,
-//! which is gentler to its caches than turn and turn about.
+//! Small outputs that leave together: the loop receives for a group of connections in one run and sends in another,
+//! which misses the caches less often than receiving and sending by turns.
 //!
 //! ```text
-//!   closure ──> loop's output ──swapped──> letter: whose, bytes ──(end of the group)──> kernel
-//!                                                                                  └─ what it refused comes back
+//!   closure ──> loop's output ──swapped──> batch of (source, bytes) ──(end of the group)──> kernel
+//!                                                                                      └─ refused bytes come back
 //! ```
 //!
-//! **Invariant:** the connection of every letter is alive, and its source has the bit [`POSTED`]. A connection sends,
-//! reads on and ends only after the outbox was emptied.
+//! **Invariant:** every connection with an output in the batch is alive, and its source has the bit [`POSTED`]. A
+//! connection sends, reads on and ends only after the outbox was emptied.
 //!
-//! **Invariant:** the outbox is empty whenever a task is not being polled, so nothing waits for the poll, a timer or mail.
+//! **Invariant:** the outbox is empty whenever no task is being polled, so no output waits for the poll, a timer or mail.
+//!
+//! [`POSTED`]: crate::source::POSTED
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -21,8 +23,8 @@ use crate::output::Output;
 use crate::source::{self, RETURNED};
 use crate::{Error, sys};
 
-/// Bytes of an output that may wait. A larger one costs so much by itself that company saves it nothing.
-pub(crate) const LETTER_MAX: usize = 8 << 10;
+/// Bytes of an output that may wait. Beyond that, batching saves little of what the output costs by itself.
+pub(crate) const BATCHED_MAX: usize = 8 << 10;
 /// Bytes that wait before they are sent without waiting for the group's end.
 const BYTES_MAX: usize = 48 << 10;
 
@@ -33,8 +35,9 @@ pub(crate) enum Returned {
     Failed(Error),
 }
 
+/// The output of one connection.
 #[derive(Default)]
-struct Letter {
+struct Batched {
     token: u64,
     fd: RawFd,
     bytes: Vec<u8>,
@@ -44,7 +47,7 @@ struct Letter {
 #[derive(Default)]
 pub(crate) struct Outbox {
     /// Those after the first `used` are empty buffers to be used again.
-    letters: Vec<Letter>,
+    batch: Vec<Batched>,
     used: usize,
     bytes: usize,
     /// By the tokens of the sources whose connections have not asked yet.
@@ -55,13 +58,13 @@ impl Outbox {
     /// Takes over an output that is bytes alone, and leaves an empty one.
     #[inline]
     pub(crate) fn post(&mut self, token: u64, fd: RawFd, output: &mut Output) {
-        if self.used == self.letters.len() {
-            self.letters.push(Letter::default());
+        if self.used == self.batch.len() {
+            self.batch.push(Batched::default());
         }
-        let letter = &mut self.letters[self.used];
-        (letter.token, letter.fd) = (token, fd);
-        mem::swap(&mut letter.bytes, &mut output.bytes);
-        self.bytes += letter.bytes.len();
+        let batched = &mut self.batch[self.used];
+        (batched.token, batched.fd) = (token, fd);
+        mem::swap(&mut batched.bytes, &mut output.bytes);
+        self.bytes += batched.bytes.len();
         self.used += 1;
     }
 
@@ -83,35 +86,35 @@ impl Outbox {
 
 /// Sends everything that waits.
 pub(crate) fn empty(core: &Core) {
-    let mut unlucky = Vec::new();
+    let mut refused = Vec::new();
     {
         let outbox = &mut *core.outbox.borrow_mut();
-        for letter in &mut outbox.letters[..outbox.used] {
-            let returned = send(core, letter);
-            core.sources.borrow_mut().left(letter.token, returned.is_none());
+        for batched in &mut outbox.batch[..outbox.used] {
+            let returned = send(core, batched);
+            core.sources.borrow_mut().left(batched.token, returned.is_none());
             if let Some(returned) = returned {
-                outbox.returned.insert(letter.token, returned);
-                unlucky.push(letter.token);
+                outbox.returned.insert(batched.token, returned);
+                refused.push(batched.token);
             }
-            letter.bytes.clear();
-            if letter.bytes.capacity() > 2 * LETTER_MAX {
-                // The loop's own buffer came here after an unusually large turn.
-                letter.bytes = Vec::new();
+            batched.bytes.clear();
+            if batched.bytes.capacity() > 2 * BATCHED_MAX {
+                // The loop's own buffer came here after an unusually large exchange.
+                batched.bytes = Vec::new();
             }
         }
         (outbox.used, outbox.bytes) = (0, 0);
     }
-    for token in unlucky {
+    for token in refused {
         source::signal(core, token, RETURNED);
     }
 }
 
 #[inline]
-fn send(core: &Core, letter: &Letter) -> Option<Returned> {
-    match sys::send(letter.fd, &letter.bytes) {
-        Ok(count) if count == letter.bytes.len() => None,
-        Ok(count) => Some(refused(core, &letter.bytes[count..])),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(refused(core, &letter.bytes)),
+fn send(core: &Core, batched: &Batched) -> Option<Returned> {
+    match sys::send(batched.fd, &batched.bytes) {
+        Ok(count) if count == batched.bytes.len() => None,
+        Ok(count) => Some(refused(core, &batched.bytes[count..])),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(refused(core, &batched.bytes)),
         Err(error) => Some(Returned::Failed(Error::system("send")(error))),
     }
 }

@@ -1,4 +1,4 @@
-//! What a closure of [`Stream::turn`](crate::Stream::turn) writes to, and the pieces of which output is made.
+//! What a closure of [`Stream::exchange`](crate::Stream::exchange) writes to, and the pieces of which output is made.
 //!
 //! ```text
 //!   bytes   | V A L U E … \r\n | E N D \r\n |        one buffer of the loop's, appended to
@@ -93,7 +93,7 @@ impl std::fmt::Debug for Piece {
     }
 }
 
-/// The append target of one turn.
+/// The append target of one exchange.
 #[derive(Debug)]
 pub struct Output {
     pub(crate) bytes: Vec<u8>,
@@ -119,7 +119,7 @@ impl Output {
         }
     }
 
-    /// The buffer to append to. What is in it already belongs to earlier replies of this turn.
+    /// The buffer to append to. What is in it already belongs to earlier replies of this exchange.
     #[inline]
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -193,7 +193,7 @@ impl Output {
         self.bytes.capacity() + self.pieces.iter().map(|(_, piece)| piece.held()).sum::<usize>()
     }
 
-    /// Empties it and gives back memory that an unusually large turn made it take.
+    /// Empties it and gives back memory that an unusually large exchange made it take.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.pieces.clear();
@@ -204,7 +204,7 @@ impl Output {
     }
 }
 
-/// What a closure of [`Stream::turn`](crate::Stream::turn) took of its input, and what it waits for.
+/// What a closure of [`Stream::exchange`](crate::Stream::exchange) took of its input, and what it waits for.
 ///
 /// A plain number is a `Took` too: so many bytes consumed, and it wants to be called again as soon as there is more
 /// than it has seen.
@@ -227,12 +227,19 @@ impl From<usize> for Took {
     }
 }
 
-/// What became of the stream in a turn.
+/// What became of a stream in an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Turn {
+pub enum Exchange {
     /// The closure ran; there may be more to come.
     Open,
-    /// The closure did not run: the peer ended its side, or the loop is draining and nothing is half done.
-    Closed,
+    /// The closure did not run: the peer has ended its side, or a reply was aborted, and no reply is open any more.
+    Ended {
+        /// Whether the peer ended between two messages, leaving nothing unconsumed, and under TLS said so. What was
+        /// left unconsumed can still be seen by its length, [`Stream::buffered`](crate::Stream::buffered).
+        clean: bool,
+    },
+    /// The closure did not run: the loop is draining, no part of a request is held, no reply is open and nothing more
+    /// has come. Whoever does not close the stream now is told again by the next exchange that would have to wait.
+    Draining,
 }

@@ -63,7 +63,7 @@ impl Spares {
 }
 
 /// The replies of one stream.
-pub(crate) struct Line {
+pub(crate) struct ReplyQueue {
     core: Rc<Core>,
     /// Those that have not left, the oldest first. Unused by unordered ones.
     slots: VecDeque<Slot>,
@@ -82,11 +82,11 @@ pub(crate) struct Line {
     waker: Option<Waker>,
 }
 
-pub(crate) type SharedLine = Rc<RefCell<Line>>;
+pub(crate) type SharedReplies = Rc<RefCell<ReplyQueue>>;
 
-impl Line {
-    pub(crate) fn new(core: &Rc<Core>, ordered: bool, open_max: usize) -> SharedLine {
-        Rc::new(RefCell::new(Line {
+impl ReplyQueue {
+    pub(crate) fn new(core: &Rc<Core>, ordered: bool, open_max: usize) -> SharedReplies {
+        Rc::new(RefCell::new(ReplyQueue {
             core: Rc::clone(core),
             slots: VecDeque::new(),
             base: 0,
@@ -236,10 +236,10 @@ impl Line {
 
 /// The ordered replies of a stream; made by [`Stream::replies`](crate::Stream::replies).
 ///
-/// The stream sends what they write by itself, as long as its task waits in [`turn`](crate::Stream::turn) or another of
+/// The stream sends what they write by itself, as long as its task waits in [`turn`](crate::Stream::exchange) or another of
 /// its methods. A protocol that answers by replies writes nothing else to the output.
 #[derive(Clone)]
-pub struct Replies(pub(crate) SharedLine);
+pub struct Replies(pub(crate) SharedReplies);
 
 impl Replies {
     /// Opens the reply to the next request. `None` when as many are open as may be: then the request is left in the
@@ -251,12 +251,12 @@ impl Replies {
     }
 }
 
-/// Opens the next reply of a line, of whichever order.
+/// Opens the next reply of a queue, of whichever order.
 #[inline]
-fn open(line: &SharedLine) -> Option<Reply> {
-    let number = line.borrow_mut().open()?;
+fn open(queue: &SharedReplies) -> Option<Reply> {
+    let number = queue.borrow_mut().open()?;
     Some(Reply {
-        line: Rc::clone(line),
+        queue: Rc::clone(queue),
         number,
         own: None,
     })
@@ -264,7 +264,7 @@ fn open(line: &SharedLine) -> Option<Reply> {
 
 /// Replies of a protocol whose replies name their requests: each leaves as soon as it is finished, whole.
 #[derive(Clone)]
-pub struct Unordered(pub(crate) SharedLine);
+pub struct Unordered(pub(crate) SharedReplies);
 
 impl Unordered {
     /// As [`Replies::open`].
@@ -277,7 +277,7 @@ impl Unordered {
 
 /// The reply to one request. Dropping it finishes it.
 pub struct Reply {
-    line: SharedLine,
+    queue: SharedReplies,
     number: u64,
     /// What an unordered reply has written.
     own: Option<Box<Output>>,
@@ -294,28 +294,28 @@ impl Reply {
     /// output already is not its own. It must not touch other replies of the stream.
     #[inline]
     pub fn with<R>(&mut self, f: impl FnOnce(&mut Output) -> R) -> R {
-        let mut line = self.line.borrow_mut();
-        if line.over {
+        let mut queue = self.queue.borrow_mut();
+        if queue.over {
             return f(&mut Output::default());
         }
-        if line.is_oldest(self.number) {
-            let result = f(&mut line.ready);
-            let waker = line.whom_to_wake();
-            drop(line);
+        if queue.is_oldest(self.number) {
+            let result = f(&mut queue.ready);
+            let waker = queue.whom_to_wake();
+            drop(queue);
             if let Some(waker) = waker {
                 waker.wake();
             }
             return result;
         }
-        if !line.ordered {
-            drop(line);
+        if !queue.ordered {
+            drop(queue);
             return f(self.own.get_or_insert_default());
         }
-        let parked = line.parked(self.number);
+        let parked = queue.parked(self.number);
         let before = parked.len();
         let result = f(parked);
         let grown = parked.len() - before;
-        line.parked += grown;
+        queue.parked += grown;
         result
     }
 
@@ -343,14 +343,14 @@ impl Reply {
 
     #[inline]
     fn finish(&mut self, state: State) {
-        let mut line = self.line.borrow_mut();
+        let mut queue = self.queue.borrow_mut();
         if let Some(mut own) = self.own.take().filter(|_| state == State::Done) {
-            line.ready.append(&mut own);
+            queue.ready.append(&mut own);
         }
-        let waker = line.finish(self.number, state);
+        let waker = queue.finish(self.number, state);
         // Whatever is dropped or aborted twice is over the second time.
         self.number = FINISHED;
-        drop(line);
+        drop(queue);
         if let Some(waker) = waker {
             waker.wake();
         }

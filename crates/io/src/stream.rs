@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::connection::{Connection, Lent};
 use crate::core::Core;
-use crate::output::{Output, Piece, Took, Turn};
+use crate::output::{Exchange, Output, Piece, Took};
 use crate::replies::{Replies, Unordered};
 use crate::source::Source;
 use crate::tls::TlsInfo;
@@ -75,8 +75,8 @@ impl Stream {
     }
 
     /// Lends both buffers of the loop to `f`, once, as soon as all earlier output was taken by the kernel and there is
-    /// input. `f` answers how much of the input it is done with, and the rest is kept for the next turn. See [`Took`] for
-    /// when the next turn begins.
+    /// input. `f` answers how much of the input it is done with, and the rest is kept for the next exchange. See [`Took`] for
+    /// when that begins.
     ///
     /// What it wrote is sent at once, or, when it is little and other tasks are ready, with what those write: before
     /// the loop polls, and before this stream does anything else. Should sending fail then, the next call tells.
@@ -88,27 +88,32 @@ impl Stream {
     ///
     /// # Panics
     /// When `f` says that it consumed more than there was.
-    pub fn turn<'a, F, T>(&'a mut self, f: F) -> impl Future<Output = Result<Turn, Error>> + 'a
+    pub fn exchange<'a, F, T>(&'a mut self, f: F) -> impl Future<Output = Result<Exchange, Error>> + 'a
     where
         F: FnOnce(&[u8], &mut Output) -> T + 'a,
         T: Into<Took> + 'a,
     {
         let mut f = Some(f);
-        poll_fn(move |context| self.poll_turn(context, &mut f))
+        poll_fn(move |context| self.poll_exchange(context, &mut f))
     }
 
     #[inline]
-    fn poll_turn<F, T>(&mut self, context: &mut Context<'_>, f: &mut Option<F>) -> Poll<Result<Turn, Error>>
+    fn poll_exchange<F, T>(
+        &mut self,
+        context: &mut Context<'_>,
+        f: &mut Option<F>,
+    ) -> Poll<Result<Exchange, Error>>
     where
         F: FnOnce(&[u8], &mut Output) -> T,
         T: Into<Took>,
     {
         let lent = match ready!(self.connection.poll_input(context)) {
-            Ok(Lent::Nothing) => return Poll::Ready(Ok(Turn::Closed)),
+            Ok(Lent::Ended { clean }) => return Poll::Ready(Ok(Exchange::Ended { clean })),
+            Ok(Lent::Draining) => return Poll::Ready(Ok(Exchange::Draining)),
             Ok(lent) => lent,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let f = f.take().expect("a turn that is over is not polled again");
+        let f = f.take().expect("an exchange that is over is not polled again");
         let core = Rc::clone(self.connection.core());
         let hot = &mut *core.hot.borrow_mut();
         self.connection.begin(&mut hot.output);
@@ -117,13 +122,13 @@ impl Stream {
             _ => self.connection.kept(),
         };
         let took = f(input, &mut hot.output).into();
-        Poll::Ready(self.connection.settle(lent, took, hot).map(|()| Turn::Open))
+        Poll::Ready(self.connection.settle(lent, took, hot).map(|()| Exchange::Open))
     }
 
     /// Fills `destination`: with what lies here first, then straight from the socket.
     ///
     /// # Errors
-    /// As [`turn`](Stream::turn), and when the stream ends before.
+    /// As [`exchange`](Stream::exchange), and when the stream ends before.
     pub async fn read_exact(&mut self, destination: &mut [u8]) -> Result<(), Error> {
         let mut filled = 0;
         poll_fn(|context| self.connection.poll_read_exact(context, destination, &mut filled)).await
@@ -139,10 +144,10 @@ impl Stream {
     }
 
     /// Sends a piece as soon as all earlier output was taken by the kernel. What that does not take at once of this one
-    /// is sent while the stream is used further: by the next turn, [`flush`](Stream::flush) or [`close`](Stream::close).
+    /// is sent while the stream is used further: by the next exchange, [`flush`](Stream::flush) or [`close`](Stream::close).
     ///
     /// # Errors
-    /// As [`turn`](Stream::turn).
+    /// As [`exchange`](Stream::exchange).
     pub async fn send(&mut self, piece: impl Into<Piece>) -> Result<(), Error> {
         let mut piece = Some(piece.into());
         poll_fn(|context| {
@@ -155,7 +160,7 @@ impl Stream {
     /// Waits until the kernel has taken everything.
     ///
     /// # Errors
-    /// As [`turn`](Stream::turn).
+    /// As [`exchange`](Stream::exchange).
     pub async fn flush(&mut self) -> Result<(), Error> {
         poll_fn(|context| self.connection.poll_flush(context)).await
     }
@@ -164,10 +169,10 @@ impl Stream {
     /// kernel that is still sent to resets the connection, so a peer in the midst of sending gets a second to stop.
     ///
     /// # Errors
-    /// As [`turn`](Stream::turn); the connection is closed all the same.
+    /// As [`exchange`](Stream::exchange); the connection is closed all the same.
     pub async fn close(mut self) -> Result<(), Error> {
         self.flush().await?;
-        self.connection.say_goodbye()?;
+        self.connection.send_close_notify()?;
         self.flush().await?;
         self.connection.shutdown()?;
         if self.connection.has_unread_input() {
@@ -228,12 +233,12 @@ impl Stream {
 
     /// Has the stream answered by ordered replies from now on, of which at most `open_max` are unfinished at once.
     pub fn replies(&mut self, open_max: usize) -> Replies {
-        Replies(self.connection.set_line(true, open_max))
+        Replies(self.connection.set_replies(true, open_max))
     }
 
     /// The same for a protocol whose replies name their requests: they leave as they are finished.
     pub fn unordered(&mut self, open_max: usize) -> Unordered {
-        Unordered(self.connection.set_line(false, open_max))
+        Unordered(self.connection.set_replies(false, open_max))
     }
 }
 

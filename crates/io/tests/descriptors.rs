@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use io::{Address, Config, ListenOptions, Loops, Stream, Turn};
+use io::{Address, Config, Exchange, ListenOptions, Loops, Stream};
 
 /// Sets the soft limit of open files and answers what it was.
 fn limit_files(count: u64) -> u64 {
@@ -37,8 +37,8 @@ fn connections_wait_without_burning_the_processor() {
     })
     .unwrap();
     let handler = async |mut stream: Stream| {
-        while let Ok(Turn::Open) = stream
-            .turn(|input, output| {
+        while let Ok(Exchange::Open) = stream
+            .exchange(|input, output| {
                 output.write(input);
                 input.len()
             })

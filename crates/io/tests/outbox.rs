@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use io::{Address, Config, Error, ListenOptions, Loops, Stream, Turn};
+use io::{Address, Config, Error, Exchange, ListenOptions, Loops, Stream};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Some groups of connections, the last of them not full.
@@ -17,9 +17,9 @@ const CLIENTS: usize = 37;
 const REPLY: usize = 7 << 10;
 
 /// Answers each line with so many of its first byte.
-async fn answer(stream: &mut Stream) -> Result<Turn, Error> {
+async fn answer(stream: &mut Stream) -> Result<Exchange, Error> {
     stream
-        .turn(|input, output| {
+        .exchange(|input, output| {
             if input.last() == Some(&b'\n') {
                 output.write(&[input[0]; REPLY]);
                 return input.len();
@@ -105,7 +105,7 @@ fn what_the_kernel_refuses_waits_and_arrives_in_order() {
     let mut scene = Scene::new("refused", 64 << 20, move |mut stream| {
         let counter = Arc::clone(&counter);
         async move {
-            while let Ok(Turn::Open) = answer(&mut stream).await {
+            while let Ok(Exchange::Open) = answer(&mut stream).await {
                 counter.fetch_add(1, Ordering::SeqCst);
             }
         }
@@ -151,7 +151,7 @@ fn peers_that_have_gone_are_told_by_the_next_call() {
         async move {
             let end = loop {
                 match answer(&mut stream).await {
-                    Ok(Turn::Open) => {}
+                    Ok(Exchange::Open) => {}
                     end => break end,
                 }
             };
@@ -181,7 +181,7 @@ fn what_the_kernel_refuses_counts_as_held() {
         async move {
             let end = loop {
                 match answer(&mut stream).await {
-                    Ok(Turn::Open) => {}
+                    Ok(Exchange::Open) => {}
                     end => break end,
                 }
             };

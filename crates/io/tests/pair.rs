@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use io::{Config, Error, Loop, Piece, Stream, Took, Turn};
+use io::{Config, Error, Exchange, Loop, Piece, Stream, Took};
 
 fn small() -> Config {
     Config {
@@ -32,8 +32,8 @@ async fn settle() {
 
 /// Answers each line with its length.
 async fn count_lines(mut stream: Stream) {
-    while let Ok(Turn::Open) = stream
-        .turn(|input, output| {
+    while let Ok(Exchange::Open) = stream
+        .exchange(|input, output| {
             let mut used = 0;
             while let Some(end) = input[used..].iter().position(|&byte| byte == b'\n') {
                 writeln!(output.buffer(), "{end}").unwrap();
@@ -50,8 +50,8 @@ async fn count_lines(mut stream: Stream) {
 
 async fn read_to_end(stream: &mut Stream) -> Vec<u8> {
     let mut all = Vec::new();
-    while let Turn::Open = stream
-        .turn(|input, _| {
+    while let Exchange::Open = stream
+        .exchange(|input, _| {
             all.extend_from_slice(input);
             input.len()
         })
@@ -93,11 +93,11 @@ fn a_full_output_gives_the_rest_again_without_new_input() {
         let mut calls = 0;
         while calls < 10 {
             // Takes ten bytes a time although all hundred are there.
-            let turn = server.turn(|input, _| {
+            let turn = server.exchange(|input, _| {
                 assert_eq!(input.len(), 100 - 10 * calls);
                 10
             });
-            assert_eq!(turn.await.unwrap(), Turn::Open);
+            assert_eq!(turn.await.unwrap(), Exchange::Open);
             calls += 1;
         }
         assert_eq!(server.buffered(), 0);
@@ -113,11 +113,11 @@ fn a_closure_is_called_again_only_when_there_is_what_it_needs() {
         io::spawn(async move {
             // 1: more than it saw; 2: twenty bytes; 3: beyond the input buffer; 4: all of it.
             for (consumed, need) in [(0, 1), (2, 20), (0, 10_000), (10_000, 1)] {
-                let turn = server.turn(|input, _| {
+                let turn = server.exchange(|input, _| {
                     log.borrow_mut().push(input.len());
                     Took { consumed, need }
                 });
-                assert_eq!(turn.await.unwrap(), Turn::Open);
+                assert_eq!(turn.await.unwrap(), Exchange::Open);
             }
         });
         for (bytes, expected) in [(5, &[5][..]), (1, &[5, 6]), (15, &[5, 6]), (1, &[5, 6, 20])] {
@@ -141,8 +141,8 @@ fn output_of_a_reader_who_never_reads_stops_the_requests() {
         let turns = Rc::new(Cell::new(0));
         let count = Rc::clone(&turns);
         io::spawn(async move {
-            while let Ok(Turn::Open) = server
-                .turn(|_, output| {
+            while let Ok(Exchange::Open) = server
+                .exchange(|_, output| {
                     count.set(count.get() + 1);
                     output.write(&[b'x'; 4096]);
                     1
@@ -184,7 +184,7 @@ fn pieces_leave_in_order_and_are_dropped_when_taken() {
         let dropped = Arc::new(AtomicBool::new(false));
         let owner = Arc::new(Owner(vec![b'o'; 150_000], Arc::clone(&dropped)));
         client.send(&b"?"[..]).await.unwrap();
-        let turn = server.turn(|input, output| {
+        let turn = server.exchange(|input, output| {
             output.write(b"one ");
             output.push(Piece::Shared {
                 owner,
@@ -202,7 +202,7 @@ fn pieces_leave_in_order_and_are_dropped_when_taken() {
             assert!(output.full());
             input.len()
         });
-        assert_eq!(turn.await.unwrap(), Turn::Open);
+        assert_eq!(turn.await.unwrap(), Exchange::Open);
         io::spawn(async move { server.close().await.unwrap() });
         let mut first = vec![0; 131_000];
         settle().await;
@@ -255,7 +255,7 @@ fn bodies_are_read_past_the_buffers_and_dropped() {
             client.send(sent).await.unwrap();
             client.close().await.unwrap();
         });
-        assert_eq!(server.turn(|_, _| 4).await.unwrap(), Turn::Open);
+        assert_eq!(server.exchange(|_, _| 4).await.unwrap(), Exchange::Open);
         assert!(server.buffered() > 0, "the body's beginning came with the head");
         let mut read = vec![0; body.len()];
         server.read_exact(&mut read).await.unwrap();
@@ -282,7 +282,10 @@ fn answers_leave_while_a_body_is_awaited() {
         // It sends its body only when it has the whole answer, of which a part was queued.
         client.read_exact(&mut vec![0; 100_000]).await.unwrap();
         client.send(&b"12345"[..]).await.unwrap();
-        assert_eq!(client.turn(|_, _| 0).await.unwrap(), Turn::Closed);
+        assert_eq!(
+            client.exchange(|_, _| 0).await.unwrap(),
+            Exchange::Ended { clean: true }
+        );
     });
 }
 
@@ -300,14 +303,14 @@ fn a_connection_that_would_hold_too_much_is_ended_and_the_others_live() {
         io::spawn(async move { while greedy_client.send(vec![b'x'; 10_000]).await.is_ok() {} });
         let error = loop {
             match greedy
-                .turn(|_, _| Took {
+                .exchange(|_, _| Took {
                     consumed: 0,
                     need: usize::MAX,
                 })
                 .await
             {
-                Ok(Turn::Open) => {}
-                Ok(Turn::Closed) => panic!("nobody closed it"),
+                Ok(Exchange::Open) => {}
+                Ok(Exchange::Ended { .. } | Exchange::Draining) => panic!("nobody closed it"),
                 Err(error) => break error,
             }
         };
@@ -321,15 +324,15 @@ fn a_connection_that_would_hold_too_much_is_ended_and_the_others_live() {
         // Unsent replies count as well, and what the first one held is free again.
         let (mut client, mut server) = Stream::pair();
         client.send(&b"?"[..]).await.unwrap();
-        let turn = server.turn(|_, output| {
+        let turn = server.exchange(|_, output| {
             output.write(&[b'x'; 64 << 10]);
             output.write(&[b'x'; 99_000]);
             0
         });
-        assert_eq!(turn.await.unwrap(), Turn::Open);
+        assert_eq!(turn.await.unwrap(), Exchange::Open);
         let (mut client, mut server) = Stream::pair();
         client.send(&b"?"[..]).await.unwrap();
-        let turn = server.turn(|_, output| {
+        let turn = server.exchange(|_, output| {
             output.write(&[b'x'; 64 << 10]);
             output.write(&[b'x'; 10_000]);
             0
@@ -344,7 +347,7 @@ fn a_panic_ends_its_connection_only() {
         let (mut client, mut server) = Stream::pair();
         io::spawn(async move {
             let _ = server
-                .turn(|_, output: &mut io::Output| -> usize {
+                .exchange(|_, output: &mut io::Output| -> usize {
                     output.write(b"half an answer");
                     panic!("a handler's mistake, on purpose")
                 })
@@ -369,8 +372,8 @@ fn a_busy_connection_gives_way() {
         let turns = Rc::new(Cell::new(0));
         let count = Rc::clone(&turns);
         io::spawn(async move {
-            while let Ok(Turn::Open) = server
-                .turn(|_, _| {
+            while let Ok(Exchange::Open) = server
+                .exchange(|_, _| {
                     count.set(count.get() + 1);
                     1
                 })
@@ -396,7 +399,7 @@ fn a_dropped_turn_consumed_nothing() {
         let (mut client, mut server) = Stream::pair();
         let waited = io::timeout(
             std::time::Duration::from_millis(1),
-            server.turn(|input, _| input.len()),
+            server.exchange(|input, _| input.len()),
         )
         .await;
         assert!(waited.is_none());
@@ -407,11 +410,11 @@ fn a_dropped_turn_consumed_nothing() {
 
 async fn read_some(stream: &mut Stream) -> Vec<u8> {
     let mut some = Vec::new();
-    let turn = stream.turn(|input, _| {
+    let turn = stream.exchange(|input, _| {
         some.extend_from_slice(input);
         input.len()
     });
-    assert_eq!(turn.await.unwrap(), Turn::Open);
+    assert_eq!(turn.await.unwrap(), Exchange::Open);
     some
 }
 
@@ -437,6 +440,6 @@ fn consuming_more_than_there_is_is_a_mistake() {
         let (mut client, mut server) = Stream::pair();
         client.send(&b"abc"[..]).await.unwrap();
         let Range { end, .. } = 0..4;
-        let _ = server.turn(|_, _| end).await;
+        let _ = server.exchange(|_, _| end).await;
     });
 }

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use io::{Config, Descriptor, Loop, Stream, Turn};
+use io::{Config, Descriptor, Exchange, Loop, Stream};
 use spawn::{Child, Command, Starter, Starting, Stdio};
 
 fn on_a_loop<T>(test: impl AsyncFnOnce() -> T) -> T {
@@ -38,7 +38,7 @@ async fn read_to_end(stream: &mut Stream) -> Vec<u8> {
         all.extend_from_slice(input);
         input.len()
     };
-    while let Ok(Turn::Open) = stream.turn(|input, _| keep(input)).await {}
+    while let Ok(Exchange::Open) = stream.exchange(|input, _| keep(input)).await {}
     all
 }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::thread;
 
-use io::{Config, Loop, Piece, Replies, Reply, Stream, Turn, Unordered};
+use io::{Config, Exchange, Loop, Piece, Replies, Reply, Stream, Unordered};
 
 fn run<F: Future>(future: F) -> F::Output {
     Loop::new(Config::default()).unwrap().run(future)
@@ -27,7 +27,7 @@ async fn open_for_each_byte(
     open: Open,
 ) -> io::Error {
     loop {
-        let turn = stream.turn(|input, _| {
+        let turn = stream.exchange(|input, _| {
             let mut used = 0;
             while used < input.len() {
                 let Some(reply) = replies() else { break };
@@ -37,8 +37,8 @@ async fn open_for_each_byte(
             used
         });
         match turn.await {
-            Ok(Turn::Open) => {}
-            Ok(Turn::Closed) => {
+            Ok(Exchange::Open) => {}
+            Ok(Exchange::Ended { .. } | Exchange::Draining) => {
                 stream.close().await.unwrap();
                 return io::Error::LoopEnded;
             }
@@ -62,7 +62,7 @@ async fn there(stream: &mut Stream) -> String {
     let mut text = Vec::new();
     let _ = io::timeout(
         std::time::Duration::from_millis(1),
-        stream.turn(|input, _| {
+        stream.exchange(|input, _| {
             text.extend_from_slice(input);
             input.len()
         }),
@@ -129,7 +129,10 @@ fn an_aborted_reply_ends_the_connection_after_those_before_it() {
         assert_eq!(there(&mut client).await, "1");
         drop(first);
         assert_eq!(there(&mut client).await, "");
-        assert_eq!(client.turn(|_, _| 0).await.unwrap(), Turn::Closed);
+        assert_eq!(
+            client.exchange(|_, _| 0).await.unwrap(),
+            Exchange::Ended { clean: true }
+        );
     });
 }
 
@@ -148,7 +151,10 @@ fn a_panic_with_a_reply_in_hand_does_not_pass_for_an_answer() {
         });
         // The first half had left already; what matters is that nothing follows it.
         assert_eq!(there(&mut client).await, "1half");
-        assert_eq!(client.turn(|_, _| 0).await.unwrap(), Turn::Closed);
+        assert_eq!(
+            client.exchange(|_, _| 0).await.unwrap(),
+            Exchange::Ended { clean: true }
+        );
     });
 }
 

@@ -12,14 +12,15 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use io::{
-    Address, Bound, Config, Error, ListenOptions, Listener, Loop, Loops, OnFull, Peer, Piece, Stream, Turn,
+    Address, Bound, Config, Error, Exchange, ListenOptions, Listener, Loop, Loops, OnFull, Peer, Piece,
+    Stream,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn echo(mut stream: Stream) {
-    while let Ok(Turn::Open) = stream
-        .turn(|input, output| {
+    while let Ok(Exchange::Open) = stream
+        .exchange(|input, output| {
             output.write(input);
             input.len()
         })
@@ -225,7 +226,7 @@ fn files_leave_by_sendfile_between_bytes() {
     let bound = loops.listen(&local(), ListenOptions::default(), move |mut stream: Stream| {
         let file = Arc::clone(&file);
         async move {
-            let turn = stream.turn(|input, output| {
+            let turn = stream.exchange(|input, output| {
                 output.write(b"head ");
                 output.push(Piece::File {
                     file,
@@ -235,7 +236,7 @@ fn files_leave_by_sendfile_between_bytes() {
                 output.write(b" tail");
                 input.len()
             });
-            assert_eq!(turn.await.unwrap(), Turn::Open);
+            assert_eq!(turn.await.unwrap(), Exchange::Open);
             stream.close().await.unwrap();
         }
     });
@@ -255,8 +256,8 @@ fn a_thousand_replies_of_64_kib_hold_little() {
         &local(),
         ListenOptions::default(),
         |mut stream: Stream| async move {
-            while let Ok(Turn::Open) = stream
-                .turn(|input, output| {
+            while let Ok(Exchange::Open) = stream
+                .exchange(|input, output| {
                     let length = output.len() + REPLY;
                     output.buffer().resize(length, b'x');
                     input.len()
@@ -290,8 +291,8 @@ fn a_drain_lets_answers_leave_and_partial_requests_finish() {
         ListenOptions::default(),
         |mut stream: Stream| async move {
             // Requests are ten bytes.
-            while let Ok(Turn::Open) = stream
-                .turn(|input, output| {
+            while let Ok(Exchange::Open) = stream
+                .exchange(|input, output| {
                     let whole = input.len() / 10 * 10;
                     output.write(&input[..whole]);
                     whole
@@ -329,7 +330,7 @@ fn stopping_does_not_wait_for_a_client_that_will_not_go() {
         ListenOptions::default(),
         |mut stream: Stream| async move {
             // Never content with what it has got.
-            while let Ok(Turn::Open) = stream.turn(|_, _| 0).await {}
+            while let Ok(Exchange::Open) = stream.exchange(|_, _| 0).await {}
         },
     );
     let mut client = dial(&bound.unwrap());
@@ -371,8 +372,8 @@ fn a_half_closed_client_gets_answers_that_are_still_worked_on() {
         ListenOptions::default(),
         |mut stream: Stream| async move {
             let replies = stream.replies(10);
-            while let Ok(Turn::Open) = stream
-                .turn(|input, _| {
+            while let Ok(Exchange::Open) = stream
+                .exchange(|input, _| {
                     for &letter in input {
                         let mut reply = replies.open().unwrap();
                         io::spawn(async move {
@@ -403,11 +404,11 @@ fn closing_does_not_reset_what_is_under_way() {
         &local(),
         ListenOptions::default(),
         |mut stream: Stream| async move {
-            let turn = stream.turn(|_, output| {
+            let turn = stream.exchange(|_, output| {
                 output.write(b"goodbye");
                 1
             });
-            assert_eq!(turn.await.unwrap(), Turn::Open);
+            assert_eq!(turn.await.unwrap(), Exchange::Open);
             stream.close().await.unwrap();
         },
     );
@@ -429,7 +430,7 @@ fn a_panicking_handler_is_counted_and_frees_its_place() {
         &local(),
         ListenOptions::default(),
         |mut stream: Stream| async move {
-            let _ = stream.turn(|_, _| -> usize { panic!("on purpose") }).await;
+            let _ = stream.exchange(|_, _| -> usize { panic!("on purpose") }).await;
         },
     );
     let bound = bound.unwrap();

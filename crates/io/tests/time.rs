@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use io::{Address, Clock, Config, Error, ListenOptions, Listener, Loop, Stream, Turn};
+use io::{Address, Clock, Config, Error, Exchange, ListenOptions, Listener, Loop, Stream};
 
 fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
@@ -124,8 +124,8 @@ fn an_idle_stream_times_out_and_a_lively_one_does_not() {
         let noted = Rc::clone(&end);
         io::spawn(async move {
             let result = loop {
-                match server.turn(|input, _| input.len()).await {
-                    Ok(Turn::Open) => {}
+                match server.exchange(|input, _| input.len()).await {
+                    Ok(Exchange::Open) => {}
                     other => break other,
                 }
             };
@@ -154,15 +154,24 @@ fn a_stream_whose_peer_waits_for_us_does_not_time_out() {
         let (mut client, mut server) = Stream::pair();
         server.set_idle_timeout(ms(100));
         client.send(&b"?"[..]).await.unwrap();
-        assert_eq!(server.turn(|input, _| input.len()).await.unwrap(), Turn::Open);
+        assert_eq!(
+            server.exchange(|input, _| input.len()).await.unwrap(),
+            Exchange::Open
+        );
         crank(&clock, ms(1000)).await;
         server.send(&b"a late answer"[..]).await.unwrap();
         client.send(&b"?"[..]).await.unwrap();
-        assert_eq!(server.turn(|input, _| input.len()).await.unwrap(), Turn::Open);
+        assert_eq!(
+            server.exchange(|input, _| input.len()).await.unwrap(),
+            Exchange::Open
+        );
         server.set_idle_timeout(Duration::ZERO);
         crank(&clock, ms(1000)).await;
         client.send(&b"?"[..]).await.unwrap();
-        assert_eq!(server.turn(|input, _| input.len()).await.unwrap(), Turn::Open);
+        assert_eq!(
+            server.exchange(|input, _| input.len()).await.unwrap(),
+            Exchange::Open
+        );
     });
 }
 
@@ -174,11 +183,11 @@ fn a_stream_with_an_open_reply_does_not_time_out() {
         let replies = server.replies(10);
         client.send(&b"?"[..]).await.unwrap();
         let mut reply = None;
-        let turn = server.turn(|input, _| {
+        let turn = server.exchange(|input, _| {
             reply = replies.open();
             input.len()
         });
-        assert_eq!(turn.await.unwrap(), Turn::Open);
+        assert_eq!(turn.await.unwrap(), Exchange::Open);
         let cranking = clock.clone();
         io::spawn(async move {
             crank(&cranking, ms(100)).await;
@@ -189,7 +198,7 @@ fn a_stream_with_an_open_reply_does_not_time_out() {
             crank(&cranking, ms(99)).await;
             crank(&cranking, ms(100)).await;
         });
-        let end = server.turn(|_, _| 0).await;
+        let end = server.exchange(|_, _| 0).await;
         assert!(matches!(end, Err(Error::IdleTimeout { .. })), "{end:?}");
         client.read_exact(&mut [0; 7]).await.unwrap();
     });
@@ -225,7 +234,7 @@ fn a_listener_gives_its_time_out_to_its_connections() {
             }
         });
         assert!(matches!(
-            server.turn(|_, _| 0).await,
+            server.exchange(|_, _| 0).await,
             Err(Error::IdleTimeout { .. })
         ));
     });

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::authority::Authority;
 use io::tls::{ClientFiles, ClientTls, ServerFiles, ServerTls, TlsVersion};
-use io::{Address, Bound, Config, Error, ListenOptions, Loop, Loops, Peer, Piece, Stream, Turn};
+use io::{Address, Bound, Config, Error, Exchange, ListenOptions, Loop, Loops, Peer, Piece, Stream};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
@@ -38,8 +38,8 @@ fn client(authority: &Authority, identity: bool) -> ClientTls {
 }
 
 async fn echo(mut stream: Stream) {
-    while let Ok(Turn::Open) = stream
-        .turn(|input, output| {
+    while let Ok(Exchange::Open) = stream
+        .exchange(|input, output| {
             output.write(input);
             input.len()
         })
@@ -195,13 +195,13 @@ fn a_goodbye_is_told_from_a_cut() {
             let end = loop {
                 // Wants ten bytes and never gets them.
                 match stream
-                    .turn(|_, _| io::Took {
+                    .exchange(|_, _| io::Took {
                         consumed: 0,
                         need: 10,
                     })
                     .await
                 {
-                    Ok(Turn::Open) => {}
+                    Ok(Exchange::Open) => {}
                     end => break end,
                 }
             };
@@ -225,7 +225,7 @@ fn a_goodbye_is_told_from_a_cut() {
         .map(|_| ends.recv_timeout(Duration::from_secs(20)).unwrap())
         .collect();
     ends.sort_by_key(Result::is_ok);
-    assert_eq!(ends, [Err(true), Ok(Turn::Closed)]);
+    assert_eq!(ends, [Err(true), Ok(Exchange::Ended { clean: false })]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn pieces_and_files_arrive_in_order() {
         let file = Arc::clone(&file);
         async move {
             let _ = stream
-                .turn(|input, output| {
+                .exchange(|input, output| {
                     output.write(b"head ");
                     output.push(vec![b'x'; 200_000]);
                     output.write(b" middle ");
@@ -269,7 +269,10 @@ fn pieces_and_files_arrive_in_order() {
         let mut answer = vec![0; expected.len()];
         stream.read_exact(&mut answer).await.unwrap();
         assert!(answer == expected);
-        assert_eq!(stream.turn(|_, _| 0).await.unwrap(), Turn::Closed);
+        assert_eq!(
+            stream.exchange(|_, _| 0).await.unwrap(),
+            Exchange::Ended { clean: true }
+        );
     });
 }
 
@@ -402,12 +405,12 @@ fn a_handler_may_read_before_the_handshake() {
         let tls = Arc::clone(&tls_server);
         async move {
             let mut header = Vec::new();
-            let taken = stream.turn(|input, _| {
+            let taken = stream.exchange(|input, _| {
                 let end = input.iter().position(|&byte| byte == b'\n').unwrap() + 1;
                 header.extend_from_slice(&input[..end]);
                 end
             });
-            assert_eq!(taken.await.unwrap(), Turn::Open);
+            assert_eq!(taken.await.unwrap(), Exchange::Open);
             assert_eq!(header, b"PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n");
             stream.accept_tls(&tls).await.unwrap();
             echo(stream).await;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::authority::Authority;
 use io::tls::{ServerFiles, ServerTls};
-use io::{Address, Bound, Config, ListenOptions, Loops, Stream, Turn};
+use io::{Address, Bound, Config, Exchange, ListenOptions, Loops, Stream};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
@@ -25,8 +25,8 @@ async fn echo(mut stream: Stream, tls: Arc<ServerTls>) {
     if stream.accept_tls(&tls).await.is_err() {
         return;
     }
-    while let Ok(Turn::Open) = stream
-        .turn(|input, output| {
+    while let Ok(Exchange::Open) = stream
+        .exchange(|input, output| {
             output.write(input);
             input.len()
         })

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use io::{Config, Descriptor, Loop, Stream, Turn};
+use io::{Config, Descriptor, Exchange, Loop, Stream};
 use spawn::{Child, Command, Requested, Rules, Stdio, Zygote};
 
 async fn run(zygote: &Zygote, command: &Command) -> Result<(Vec<u8>, Option<i32>), spawn::Error> {
@@ -16,7 +16,7 @@ async fn run(zygote: &Zygote, command: &Command) -> Result<(Vec<u8>, Option<i32>
         all.extend_from_slice(input);
         input.len()
     };
-    while let Ok(Turn::Open) = from.turn(|input, _| keep(input)).await {}
+    while let Ok(Exchange::Open) = from.exchange(|input, _| keep(input)).await {}
     let mut child = Descriptor::new(child).unwrap();
     let status = child.when_readable(Child::try_wait).await?;
     Ok((all, status.code()))

@@ -89,9 +89,9 @@ async fn talk(context: &Context<'_>, stream: &mut Stream) -> Result<Reason, io::
     };
     loop {
         let turned = stream
-            .turn(|input, out| take_turn(context, &mut talk, input, out))
+            .exchange(|input, out| take_turn(context, &mut talk, input, out))
             .await?;
-        if turned == io::Turn::Closed {
+        if turned != io::Exchange::Open {
             return Ok(Reason::Normal);
         }
         match std::mem::replace(&mut talk.then, Then::Go) {
@@ -232,12 +232,12 @@ async fn watch(context: &Context<'_>, stream: &mut Stream, kinds: Kinds) -> Resu
     loop {
         let lines = {
             let mut lines = pin!(subscription.lines());
-            let mut input = pin!(stream.turn(|input, _| input.len()));
+            let mut input = pin!(stream.exchange(|input, _| input.len()));
             poll_fn(|task| match lines.as_mut().poll(task) {
                 Poll::Ready(lines) => Poll::Ready(Ok(Some(lines))),
                 Poll::Pending => input.as_mut().poll(task).map_ok(|turned| match turned {
-                    io::Turn::Open => Some(Vec::new()),
-                    io::Turn::Closed => None,
+                    io::Exchange::Open => Some(Vec::new()),
+                    io::Exchange::Ended { .. } | io::Exchange::Draining => None,
                 }),
             })
             .await?

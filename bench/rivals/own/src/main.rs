@@ -1,6 +1,6 @@
 //! Lines answered by our `io`: a future a connection, buffers that belong to the loop.
 
-use io::{Address, Config, ListenOptions, Loops, Stream, Turn};
+use io::{Address, Config, ListenOptions, Loops, Stream, Exchange};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,7 +30,7 @@ async fn answer(mut stream: Stream, reply: Arc<[u8]>) {
         }
         used
     };
-    while let Ok(Turn::Open) = stream.turn(lines).await {}
+    while let Ok(Exchange::Open) = stream.exchange(lines).await {}
 }
 
 /// The bytes of every reply: as many as `--reply` says.

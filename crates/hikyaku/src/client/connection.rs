@@ -1,7 +1,7 @@
 //! A connection to a server: requests go out whole, replies come back as values of their own.
 
 use io::tls::{ClientFiles, ClientTls};
-use io::{Address, Stream, Took, Turn};
+use io::{Address, Exchange, Stream, Took};
 use wire::Parsed;
 use wire::memcached::client::text::{self, Reply};
 use wire::memcached::text::{Store, StoreVerb};
@@ -100,7 +100,7 @@ impl Connection {
     async fn parsed<T>(&mut self, parse: impl Fn(&[u8]) -> Parsed<Result<T, Error>>) -> Result<T, Error> {
         loop {
             let mut done = None;
-            let turn = self.stream.turn(|input, _| match parse(input) {
+            let turn = self.stream.exchange(|input, _| match parse(input) {
                 Parsed::Done(result, used) => {
                     done = Some(result);
                     Took::from(used)
@@ -110,7 +110,7 @@ impl Connection {
             let turn = turn.await?;
             match done {
                 Some(result) => return result,
-                None if turn == Turn::Closed => return Err(Error::Closed),
+                None if turn != Exchange::Open => return Err(Error::Closed),
                 None => {}
             }
         }

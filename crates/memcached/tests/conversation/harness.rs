@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use io::{Config, Loop, Stream, Turn};
+use io::{Config, Exchange, Loop, Stream};
 use kv::Store;
 use memcached::{Service, ServiceConfig};
 
@@ -102,13 +102,13 @@ impl Client {
             return None;
         }
         let input = &mut self.input;
-        let turned = self.stream.turn(|bytes, _| {
+        let turned = self.stream.exchange(|bytes, _| {
             input.extend_from_slice(bytes);
             bytes.len()
         });
         match turned.await {
-            Ok(Turn::Open) => Some(()),
-            Ok(Turn::Closed) | Err(_) => {
+            Ok(Exchange::Open) => Some(()),
+            Ok(Exchange::Ended { .. } | Exchange::Draining) | Err(_) => {
                 self.ended = true;
                 None
             }

@@ -1,6 +1,6 @@
 //! What an ordered reply costs over the bare append of its bytes: in the order of requests, and in reverse.
 
-use io::{Config, Loop, Output, Replies, Stream, Turn};
+use io::{Config, Loop, Output, Replies, Stream, Exchange};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ async fn timed(
         input.len()
     };
     assert!(
-        matches!(server.turn(answer).await?, Turn::Open),
+        matches!(server.exchange(answer).await?, Exchange::Open),
         "nobody closes this pair"
     );
     server.flush().await?;
@@ -67,7 +67,7 @@ async fn timed(
             input.len()
         };
         assert!(
-            matches!(client.turn(take).await?, Turn::Open),
+            matches!(client.exchange(take).await?, Exchange::Open),
             "nobody closes this pair"
         );
     }

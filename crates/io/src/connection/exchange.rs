@@ -1,0 +1,66 @@
+//! One call of a closure: what it is lent, and what becomes of what it consumed and wrote.
+
+use super::Connection;
+use crate::Error;
+use crate::core::Hot;
+use crate::output::{Output, Took};
+
+/// Where the input lies that is lent to a closure, or why there is none.
+#[derive(Clone, Copy)]
+pub(crate) enum Lent {
+    /// In the loop's buffer, so many bytes.
+    Hot(usize),
+    /// In the connection's own.
+    Rest,
+    /// The peer has ended its side.
+    Ended { clean: bool },
+    /// The loop drains, and nothing is half done.
+    Draining,
+}
+
+impl Connection {
+    /// Prepares the loop's output for a closure.
+    #[inline]
+    pub(crate) fn begin(&mut self, output: &mut Output) {
+        if !output.is_empty() {
+            // A closure that panicked left it behind.
+            output.clear();
+        }
+        if let Some(replies) = &self.replies {
+            replies.borrow_mut().swap(output, true);
+        }
+    }
+
+    /// After a closure: keeps what it left of the input, sends what it wrote.
+    #[inline]
+    pub(crate) fn settle(&mut self, lent: Lent, took: Took, hot: &mut Hot) -> Result<(), Error> {
+        if let Some(replies) = &self.replies {
+            replies.borrow_mut().take_back(&mut hot.output);
+        }
+        let Took { consumed, need } = took;
+        let progress = consumed > 0 || hot.output.full();
+        let left = match lent {
+            Lent::Hot(length) if consumed == length => 0,
+            _ => self.settle_input(lent, consumed, hot)?,
+        };
+        self.input.need = if progress { need.max(1) } else { need.max(left + 1) };
+        self.write_output(&mut hot.output)
+    }
+
+    /// Drops what was consumed and keeps the rest; returns the number of bytes kept.
+    fn settle_input(&mut self, lent: Lent, consumed: usize, hot: &Hot) -> Result<usize, Error> {
+        let length = match lent {
+            Lent::Hot(length) => length,
+            _ => self.input.rest.len(),
+        };
+        assert!(consumed <= length, "consumed {consumed} bytes of {length}");
+        match lent {
+            Lent::Hot(_) => self.keep(&hot.input[consumed..length])?,
+            _ => {
+                self.input.rest.consume(consumed);
+                self.account()?;
+            }
+        }
+        Ok(self.input.rest.len())
+    }
+}

@@ -1,0 +1,187 @@
+//! The output of a connection: sent at once, with that of others, or queued when the kernel refuses it.
+
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::Connection;
+use crate::Error;
+use crate::outbox::{BATCHED_MAX, Returned};
+use crate::output::{Output, Piece};
+use crate::source::{EXPIRED, POSTED, RETURNED, WRITABLE};
+use crate::tls::TlsLayer;
+use crate::transport::{Part, Wire};
+
+impl Connection {
+    /// Sends what the kernel takes of an output now, queues the rest and empties the output.
+    #[inline]
+    pub(crate) fn write_output(&mut self, output: &mut Output) -> Result<(), Error> {
+        if output.is_empty() {
+            return Ok(());
+        }
+        if self.post(output) {
+            return Ok(());
+        }
+        self.core().empty_outbox();
+        self.settle_outbox()?;
+        if self.tls.is_none() && output.pieces.is_empty() && self.queue.is_none() {
+            let count = self.wire.write(&output.bytes)?;
+            self.core().spend_bytes(count);
+            if count == output.bytes.len() {
+                output.clear();
+                return Ok(());
+            }
+            return self.queue_rest(output, count as u64);
+        }
+        self.write_parts_of(output)
+    }
+
+    /// Has an output wait for others, if it is small and there are any.
+    #[inline]
+    fn post(&self, output: &mut Output) -> bool {
+        let small = output.bytes.len() <= BATCHED_MAX && output.pieces.is_empty();
+        if !small || !self.core().more_tasks_follow() || self.tls.is_some() || self.queue.is_some() {
+            return false;
+        }
+        let Some(fd) = self.wire.descriptor() else {
+            return false;
+        };
+        let Some(token) = self.wire.source.post() else {
+            return false;
+        };
+        self.core().spend_bytes(output.bytes.len());
+        self.core().outbox.borrow_mut().post(token, fd, output);
+        true
+    }
+
+    /// Sends the output that lies in the outbox, and takes back what the kernel refused of it.
+    pub(super) fn settle_outbox(&mut self) -> Result<(), Error> {
+        if self.wire.source.bits() & POSTED != 0 {
+            self.core().empty_outbox();
+        }
+        if self.wire.source.bits() & RETURNED != 0 {
+            return self.take_returned();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn take_returned(&mut self) -> Result<(), Error> {
+        self.wire.source.clear(RETURNED);
+        let token = self.wire.source.token();
+        let returned = self.core().outbox.borrow_mut().take_returned(token);
+        match returned {
+            Some(Returned::Refused(bytes)) => {
+                self.held += bytes.len();
+                self.queue.get_or_insert_default().push(bytes.into());
+                self.account()
+            }
+            Some(Returned::Failed(error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn write_parts_of(&mut self, output: &mut Output) -> Result<(), Error> {
+        let taken = match self.queue {
+            Some(_) => 0,
+            None => write_parts(&self.wire, &mut self.tls, &output.parts())?,
+        };
+        if taken == output.len() as u64 {
+            output.clear();
+            return self.account();
+        }
+        self.queue_rest(output, taken)
+    }
+
+    #[cold]
+    fn queue_rest(&mut self, output: &mut Output, taken: u64) -> Result<(), Error> {
+        let more = output.bytes.len().saturating_sub(taken as usize);
+        if let Err(error) = self.core().hold(self.held, self.held + more) {
+            output.clear();
+            return Err(error);
+        }
+        self.held += more;
+        self.queue.get_or_insert_default().push_rest(output, taken);
+        self.account()
+    }
+
+    /// Sends a piece; nothing is queued before it.
+    pub(crate) fn send(&mut self, piece: Piece) -> Result<(), Error> {
+        let part = Part::of(&piece, 0);
+        let taken = write_parts(&self.wire, &mut self.tls, &[part])?;
+        if taken < piece.len() {
+            let queue = self.queue.get_or_insert_default();
+            queue.push(piece);
+            queue.taken(taken);
+        }
+        self.account()
+    }
+
+    #[inline]
+    pub(super) fn must_flush(&self) -> bool {
+        self.queue.is_some() || self.tls.as_ref().is_some_and(|tls| tls.has_output())
+    }
+
+    /// Waits until the kernel has taken everything.
+    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        self.settle_outbox()?;
+        loop {
+            self.write_replies()?;
+            if !self.must_flush() {
+                return Poll::Ready(Ok(()));
+            }
+            if !self.core().may_go_on(context) {
+                return Poll::Pending;
+            }
+            if !self.write_queued()? {
+                self.wire.source.wait(context, WRITABLE);
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Tries to send what is queued; `false` when the kernel takes no more now.
+    pub(super) fn write_queued(&mut self) -> Result<bool, Error> {
+        let bits = self.wire.source.bits();
+        if bits & EXPIRED != 0 {
+            return Err(self.idle_timeout());
+        }
+        if bits & WRITABLE == 0 {
+            return Ok(false);
+        }
+        if let Some(queue) = &mut self.queue {
+            let taken = write_parts(&self.wire, &mut self.tls, &queue.parts())?;
+            queue.taken(taken);
+            if queue.is_empty() {
+                self.queue = None;
+            }
+        } else if let Some(tls) = &mut self.tls {
+            tls.flush(&self.wire)?;
+        }
+        self.account()?;
+        Ok(true)
+    }
+
+    /// Sends what replies have written meanwhile, if nothing is queued before it.
+    pub(super) fn write_replies(&mut self) -> Result<(), Error> {
+        let Some(replies) = &self.replies else {
+            return Ok(());
+        };
+        if self.queue.is_some() || !replies.borrow().has_ready() {
+            return Ok(());
+        }
+        let core = Rc::clone(self.core());
+        let mut ready = Output::new(core.config.output_size);
+        replies.borrow_mut().swap(&mut ready, false);
+        self.write_output(&mut ready)
+    }
+}
+
+/// Sends what the kernel, or the encryption before it, takes of some parts.
+fn write_parts(wire: &Wire, tls: &mut Option<Box<TlsLayer>>, parts: &[Part<'_>]) -> Result<u64, Error> {
+    let taken = match tls {
+        None => wire.write_parts(parts)?,
+        Some(tls) => tls.write_parts(wire, parts)?,
+    };
+    wire.source.core.spend_bytes(taken as usize);
+    Ok(taken)
+}
