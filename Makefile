@@ -1,4 +1,4 @@
-# The one door: everything that one does with this repository is a target here. `make help` lists them.
+# The entry point to every task: building, testing, measuring, installing. `make help` lists the targets.
 
 CARGO    ?= cargo
 PREFIX   ?= /usr/local
@@ -17,7 +17,7 @@ ROOT     := $(DESTDIR)$(PREFIX)
 NOSHELL  := $(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET))/release \
             PREFIX=$(PREFIX) DESTDIR=$(abspath $(DESTDIR))
 
-# Benches need a peer; without one that is named, Debian's is installed if it is missing.
+# Benchmarks need a peer. Unless MEMCACHED names one, Debian's memcached is used, and installed if it is missing.
 HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || \
                   apt-get -q -y install --no-install-recommends memcached >/dev/null
 
@@ -27,7 +27,7 @@ HAVE_FMT := @test -e /usr/include/fmt/compile.h || apt-get -q -y install --no-in
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-qrintf bench-spawn fuzz doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
+.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-curves bench-qrintf bench-spawn fuzz doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -94,6 +94,10 @@ bench: build ## measure every table again, beside memcached (MEMCACHED=PATH), th
 bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names another than apt's)
 	$(HAVE_MEMCACHED)
 	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
+
+bench-curves: build ## measure hikyaku and memcached over 10,000 to 10 million keys and 10 to 10,000 connections (ten minutes)
+	$(HAVE_MEMCACHED)
+	bench/curves --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 
 bench-qrintf: build ## measure qrintf-cc beside glibc and {fmt}, and format::append! beside write! (a few minutes)
 	$(HAVE_FMT)

@@ -15,7 +15,7 @@
 mod describe;
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write, stdout};
+use std::io::{ErrorKind, Write, stdin, stdout};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -36,6 +36,9 @@ enum Table {
     #[command(hide = true)]
     Echo(load::echo::Options),
     Spawn(tables::spawn::Options),
+    /// Draw the curves that standard input describes as JSON
+    #[command(hide = true)]
+    Plot,
     /// Print this command line as JSON
     #[command(hide = true)]
     Describe,
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Table::Kv(options) => load_report(options.json, load::kv::run(options)),
         Table::Echo(options) => load_report(options.json, load::echo::run(options)),
         Table::Spawn(options) => spawn(options),
+        Table::Plot => plot(),
         Table::Describe => print(describe::command(&Cli::command())),
     }
 }
@@ -68,6 +72,13 @@ fn spawn(options: tables::spawn::Options) -> ExitCode {
         Ok(Some(report)) if json => print(report.to_json()),
         Ok(Some(report)) => print(report),
         Err(error) => fail(matches!(error, tables::Error::Option { .. }), error),
+    }
+}
+
+fn plot() -> ExitCode {
+    match serde_json::from_reader::<_, display::Lines>(stdin()) {
+        Ok(lines) => print(lines.render()),
+        Err(error) => fail(true, format_args!("standard input is not a chart: {error}")),
     }
 }
 

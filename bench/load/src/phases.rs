@@ -8,7 +8,7 @@ use crate::cpu::Meter;
 use crate::fleet::{Buffers, Fleet, Phase};
 use crate::plan::{Pace, Plan};
 use crate::progress::Progress;
-use crate::session::{Stage, Workload};
+use crate::session::{Session, Stage, Workload};
 use crate::sys;
 use crate::tally::Tally;
 use crate::target::Target;
@@ -42,14 +42,17 @@ type Answer = Result<(Tally, bool), Error>;
 
 /// Runs a whole plan.
 pub(crate) fn run<W: Workload>(plan: &Plan, workload: &W) -> Result<Vec<Measured>, Error> {
-    sys::raise_file_limit();
+    let own_tables = plan.files() > sys::raise_file_limit();
     sys::weigh_most();
     thread::scope(|scope| {
         let mut crew = Crew::default();
         for number in 0..plan.threads {
             let (orders, orders_end) = channel();
             let (answers_end, answers) = channel();
-            scope.spawn(move || work(plan, workload, number, &orders_end, &answers_end));
+            scope.spawn(move || {
+                let fleets = connect(plan, workload, number, own_tables);
+                work(fleets, &orders_end, &answers_end);
+            });
             crew.members.push(Member { orders, answers });
         }
         crew.ready()?;
@@ -107,24 +110,32 @@ fn thread_ended() -> Error {
     }
 }
 
-/// One thread: connects to every server, then runs phases as they are ordered, until the orders end.
-fn work<W: Workload>(
+/// Connects one thread to every server.
+fn connect<W: Workload>(
     plan: &Plan,
     workload: &W,
     number: usize,
+    own_table: bool,
+) -> Result<Vec<Fleet<W::Session>>, Error> {
+    if let Some(cpu) = plan.pin.get(number % plan.pin.len().max(1)) {
+        sys::pin(*cpu)?;
+    }
+    if own_table {
+        sys::own_file_table()?;
+    }
+    plan.servers
+        .iter()
+        .map(|server| Fleet::connect(plan, workload, server, number))
+        .collect()
+}
+
+/// One thread: runs phases as they are ordered, until the orders end.
+fn work<S: Session>(
+    fleets: Result<Vec<Fleet<S>>, Error>,
     orders: &Receiver<Phase>,
     answers: &Sender<Answer>,
 ) {
-    let connected = || {
-        if let Some(cpu) = plan.pin.get(number % plan.pin.len().max(1)) {
-            sys::pin(*cpu)?;
-        }
-        plan.servers
-            .iter()
-            .map(|server| Fleet::connect(plan, workload, server, number))
-            .collect()
-    };
-    let mut fleets: Vec<Fleet<W::Session>> = match connected() {
+    let mut fleets = match fleets {
         Ok(fleets) => fleets,
         Err(error) => return drop(answers.send(Err(error))),
     };

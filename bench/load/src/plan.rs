@@ -38,7 +38,15 @@ pub(crate) enum Pace {
     Open { writes_per_second: f64 },
 }
 
+/// Descriptors beside the connections: standard streams, polls, the libraries' own.
+const FILES_BESIDE: usize = 64;
+
 impl Plan {
+    /// The number of descriptors that all connections of all threads need.
+    pub(crate) fn files(&self) -> u64 {
+        (self.servers.len() * self.connections + FILES_BESIDE) as u64
+    }
+
     /// The connections of one thread: a range of seats.
     pub(crate) fn seats(&self, thread: usize) -> std::ops::Range<usize> {
         let share = |thread: usize| thread * self.connections / self.threads;

@@ -108,8 +108,8 @@ pub(crate) fn pin(cpu: usize) -> Result<(), Error> {
     check("sched_setaffinity", done).map(drop)
 }
 
-/// Raises the limit of open files to the hard limit: every connection is one.
-pub(crate) fn raise_file_limit() {
+/// Raises the limit of open files to the hard limit, since every connection is one, and returns it.
+pub(crate) fn raise_file_limit() -> u64 {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -117,9 +117,17 @@ pub(crate) fn raise_file_limit() {
     // SAFETY: `limit` lives through the call.
     if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0 {
         limit.rlim_cur = limit.rlim_max;
-        // SAFETY: as above. A refusal is harmless: connecting then says what is missing.
+        // SAFETY: as above. If it is refused, connecting fails later and names the reason.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
     }
+    limit.rlim_cur
+}
+
+/// Gives the calling thread a file table of its own, so that the limit of open files holds for each thread by itself.
+pub(crate) fn own_file_table() -> Result<(), Error> {
+    // SAFETY: takes no pointers. Descriptors that this thread has, it has in the copy too; those that it opens from now
+    // on are used by no other thread.
+    check("unshare", unsafe { libc::unshare(libc::CLONE_FILES) }).map(drop)
 }
 
 /// Lets the scheduler's group of this session weigh most, where the kernel groups sessions and we may: other sessions'
