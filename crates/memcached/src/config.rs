@@ -8,11 +8,11 @@ use io::tls::ServerTls;
 
 use crate::Users;
 
-/// What clients read as the server's version: the memcached whose behaviour this is, then our own.
+/// The version that clients read: that of the memcached whose behaviour this is, and nothing else.
 ///
-/// Clients and their test tools ask for memcached versions before they use `touch`, `gat` or the meta commands, so
-/// the number in front must be memcached's; libmemcached, Dalli and others stop reading at the dash.
-pub const VERSION: &str = concat!("1.6.45-hikyaku-", env!("CARGO_PKG_VERSION"));
+/// Clients compare it before they use `touch`, `gat` or the meta commands, and some take the last number of the line for
+/// the version. Our own version is `hikyaku_version` in `stats`.
+pub const VERSION: &str = "1.6.45";
 
 /// Which protocols a listener answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct ServiceConfig {
     pub idle_timeout: Duration,
     /// What `shutdown` does; absent: it is refused.
     pub on_shutdown: Option<OnShutdown>,
-    /// What `refresh_certs` does; absent: it is unknown.
+    /// What `refresh_certs` does; absent: TLS is not enabled.
     pub on_refresh: Option<OnRefresh>,
     /// Whether `flush_all` is allowed.
     pub flush: bool,
@@ -64,6 +64,8 @@ pub struct ServiceConfig {
     pub debug: bool,
     /// The version that clients are told.
     pub version: String,
+    /// The version of the program, for `stats`.
+    pub program_version: String,
     /// How many loops serve it; each has counters of its own.
     pub loops: usize,
     /// What encrypts its connections, an entry a listener that does, for `stats`.
@@ -89,6 +91,7 @@ impl Default for ServiceConfig {
             dump: true,
             debug: false,
             version: VERSION.to_owned(),
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
             loops: 1,
             tls: Vec::new(),
             connections_max: 1024,

@@ -1,9 +1,10 @@
-//! Answers that look at every item: `lru_crawler metadump`, `lru_crawler mgdump`, `stats sizes`.
+//! Answers that look at every item or connection: `lru_crawler metadump`, `lru_crawler mgdump`, `stats sizes`, `stats conns`.
 //!
-//! The store is scanned a few buckets at a time, other connections have their turn between, and nothing is read on
-//! before the client has taken what was sent.
+//! **Invariant:** a turn looks at a bounded number of items or connections; the scan goes on when the client has taken the
+//! part that was sent.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use format::append;
 use io::Stream;
@@ -23,20 +24,24 @@ const CHUNK: usize = 32 * 1024;
 const SIZE_STEP: u64 = 32;
 /// and to powers of two from here on, so that the histogram stays small.
 const SIZE_STEPS_END: u64 = 1 << 20;
+/// Ends a dump of commands: the reply of `mg` to a key that is not there.
+const END_OF_COMMANDS: &[u8] = b"EN\r\n";
 
 pub(crate) async fn dump(context: &Context<'_>, stream: &mut Stream, dump: Dump) -> Result<(), io::Error> {
     match dump {
         Dump::Sizes { opaque } => sizes(context, stream, opaque).await,
-        Dump::Meta => keys(context, stream, metadata).await,
-        Dump::Commands => keys(context, stream, command).await,
+        Dump::Connections { opaque } => connections(context, stream, opaque).await,
+        Dump::Meta => keys(context, stream, metadata, text::END).await,
+        Dump::Commands => keys(context, stream, command, END_OF_COMMANDS).await,
     }
 }
 
-/// Sends a line for each item, and `END`.
+/// Sends a line for each item, and `end`.
 async fn keys(
     context: &Context<'_>,
     stream: &mut Stream,
     append: fn(&Entry<'_>, &mut Vec<u8>),
+    end: &[u8],
 ) -> Result<(), io::Error> {
     let mut out = text::OK.to_vec();
     let mut cursor = Some(Cursor::default());
@@ -51,7 +56,7 @@ async fn keys(
             io::yield_now().await;
         }
     }
-    out.extend_from_slice(text::END);
+    out.extend_from_slice(end);
     send(context, stream, out).await
 }
 
@@ -104,16 +109,51 @@ async fn sizes(context: &Context<'_>, stream: &mut Stream, opaque: Option<u32>) 
     }
     let mut out = Vec::new();
     for (size, items) in sizes {
-        match opaque {
-            None => text::stat(&mut out, size.to_string(), items.to_string()),
-            Some(opaque) => binary::stat(&mut out, opaque, size.to_string(), items.to_string()),
+        statistic(&mut out, opaque, &size.to_string(), &items);
+    }
+    end_of_statistics(&mut out, opaque);
+    send(context, stream, out).await
+}
+
+/// Sends what is known of every listener and connection.
+async fn connections(
+    context: &Context<'_>,
+    stream: &mut Stream,
+    opaque: Option<u32>,
+) -> Result<(), io::Error> {
+    let registry = &context.service.registry;
+    let asking = context.connection.id();
+    let mut out = Vec::new();
+    registry.describe_listeners(|name, value| statistic(&mut out, opaque, name, value));
+    let mut from = Some(0);
+    while let Some(slot) = from {
+        let now = context.turn().now;
+        from = registry.describe(slot, asking, now, |name, value| {
+            statistic(&mut out, opaque, name, value)
+        });
+        if out.len() >= CHUNK {
+            send(context, stream, std::mem::take(&mut out)).await?;
+        } else {
+            io::yield_now().await;
         }
     }
+    end_of_statistics(&mut out, opaque);
+    send(context, stream, out).await
+}
+
+/// Appends one statistic in the protocol of the request.
+fn statistic(out: &mut Vec<u8>, opaque: Option<u32>, name: &str, value: &dyn Display) {
+    match opaque {
+        None => text::stat(out, name, value.to_string()),
+        Some(opaque) => binary::stat(out, opaque, name, value.to_string()),
+    }
+}
+
+fn end_of_statistics(out: &mut Vec<u8>, opaque: Option<u32>) {
     match opaque {
         None => out.extend_from_slice(text::END),
-        Some(opaque) => binary::stat(&mut out, opaque, "", ""),
+        Some(opaque) => binary::stat(out, opaque, "", ""),
     }
-    send(context, stream, out).await
 }
 
 async fn send(context: &Context<'_>, stream: &mut Stream, out: Vec<u8>) -> Result<(), io::Error> {

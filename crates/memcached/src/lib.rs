@@ -14,7 +14,7 @@
 //!
 //! - **UDP is left out.** A small datagram with a forged sender makes a memcached send megabytes to a victim; this
 //!   amplification made some of the largest denial-of-service attacks on record. No client needs UDP.
-//! - The version is [`VERSION`]: memcached's number first, because clients look for features by it.
+//! - The version is memcached's, [`VERSION`], because clients look for features by it; our own is in `stats`.
 //! - There are no slab classes: `stats items` and `stats slabs` report one class, number 1; commands that tune slabs
 //!   and LRUs are accepted where they cannot change what a client reads.
 //! - `cache_memlimit` refuses more than the machine has memory, and less than twice the largest item; what has to go

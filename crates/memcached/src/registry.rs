@@ -2,8 +2,8 @@
 //!
 //! An entry is small, for there may be millions: addresses are kept in 16 bytes each, those of our own side once.
 //!
-//! **Invariant:** the table is locked when a connection begins or ends and when somebody asks; a request only stores
-//! its second into its own connection's entry.
+//! **Invariant:** the table is locked for a bounded time: when a connection begins or ends, and to copy some references for
+//! `stats conns`. A request stores its second into its own connection's entry and takes no lock.
 
 use std::fmt::{self, Display};
 use std::net::{SocketAddrV4, SocketAddrV6};
@@ -123,6 +123,9 @@ impl Connection {
     }
 }
 
+/// Slots of the table that one call of [`Registry::describe`] looks at.
+const SLOTS_DESCRIBED: usize = 256;
+
 /// All of them, and the addresses that are listened on.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
@@ -140,6 +143,14 @@ struct Tables {
     locals: Vec<End>,
 }
 
+/// The connections in some slots of the table, each with our own end.
+struct Part {
+    connections: Vec<(Arc<Connection>, End)>,
+    unix_path: Option<String>,
+    /// The slot that follows, unless these were the last.
+    next: Option<usize>,
+}
+
 impl Tables {
     fn next_id(&mut self) -> u32 {
         self.last_id = self.last_id.wrapping_add(1);
@@ -153,10 +164,6 @@ impl Tables {
             self.locals.push(local);
         }
         index as u16
-    }
-
-    fn open(&self) -> impl Iterator<Item = &Arc<Connection>> {
-        self.connections.iter().flatten()
     }
 }
 
@@ -209,35 +216,59 @@ impl Registry {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.tables().open().count()
+        let tables = self.tables();
+        tables.connections.len() - tables.free.len()
     }
 
-    /// Tells name and value of everything that is known of listeners and connections. Who asks is executing.
-    pub(crate) fn describe(&self, asking: u32, now: Now, mut tell: impl FnMut(&str, &dyn Display)) {
-        let tables = self.tables();
-        for (id, address) in &tables.listeners {
+    /// Tells name and value of everything that is known of the listeners.
+    pub(crate) fn describe_listeners(&self, mut tell: impl FnMut(&str, &dyn Display)) {
+        let listeners = self.tables().listeners.clone();
+        for (id, address) in &listeners {
             tell(&format!("{id}:addr"), &listener(address));
             tell(&format!("{id}:state"), &"conn_listening");
             tell(&format!("{id}:secs_since_last_cmd"), &0);
         }
-        let path = tables.unix_path().unwrap_or_default();
-        let mut connections: Vec<_> = tables.open().collect();
-        connections.sort_unstable_by_key(|connection| connection.id);
-        for connection in connections {
+    }
+
+    /// Tells the same of the connections in the next [`SLOTS_DESCRIBED`] slots from `from` on, and answers the slot to go on
+    /// with. The connection `asking` is executing.
+    pub(crate) fn describe(
+        &self,
+        from: usize,
+        asking: u32,
+        now: Now,
+        mut tell: impl FnMut(&str, &dyn Display),
+    ) -> Option<usize> {
+        // The table is locked to copy some references, not while text is made of them.
+        let part = self.part(from);
+        let path = part.unix_path.unwrap_or_default();
+        for (connection, local) in part.connections {
             let id = connection.id;
             tell(&format!("{id}:addr"), &Written(&connection.peer(), ""));
-            let local = tables.locals[usize::from(connection.local)].peer();
-            tell(&format!("{id}:listen_addr"), &Written(&local, &path));
-            let state = if id == asking {
-                State::Parse
-            } else {
-                connection.state()
+            tell(&format!("{id}:listen_addr"), &Written(&local.peer(), &path));
+            let state = match id == asking {
+                true => State::Parse,
+                false => connection.state(),
             };
             tell(&format!("{id}:state"), &state.name());
-            let idle = now
-                .0
-                .saturating_sub(connection.last_request.load(Ordering::Relaxed));
-            tell(&format!("{id}:secs_since_last_cmd"), &idle);
+            let last = connection.last_request.load(Ordering::Relaxed);
+            tell(&format!("{id}:secs_since_last_cmd"), &now.0.saturating_sub(last));
+        }
+        part.next
+    }
+
+    fn part(&self, from: usize) -> Part {
+        let tables = self.tables();
+        let end = (from + SLOTS_DESCRIBED).min(tables.connections.len());
+        let slots = tables.connections.get(from..end).unwrap_or_default();
+        let with_local = |connection: &Arc<Connection>| {
+            let local = tables.locals[usize::from(connection.local)].clone();
+            (connection.clone(), local)
+        };
+        Part {
+            connections: slots.iter().flatten().map(with_local).collect(),
+            unix_path: tables.unix_path(),
+            next: (end < tables.connections.len()).then_some(end),
         }
     }
 
@@ -283,9 +314,12 @@ mod tests {
 
     fn lines(registry: &Registry, asking: u32, now: u32) -> Vec<String> {
         let mut lines = Vec::new();
-        registry.describe(asking, Now(now), |name, value| {
-            lines.push(format!("{name} {value}"))
-        });
+        let mut tell = |name: &str, value: &dyn Display| lines.push(format!("{name} {value}"));
+        registry.describe_listeners(&mut tell);
+        let mut from = Some(0);
+        while let Some(slot) = from {
+            from = registry.describe(slot, asking, Now(now), &mut tell);
+        }
         lines
     }
 
@@ -318,6 +352,19 @@ mod tests {
         assert_eq!(third.id(), 4, "numbers are not used again");
         registry.remove(&third);
         assert_eq!((registry.len(), lines(&registry, 3, 104).len()), (1, 7));
+    }
+
+    #[test]
+    fn many_connections_are_listed_in_parts() {
+        let registry = Registry::default();
+        let count = 2 * SLOTS_DESCRIBED + 1;
+        let connections: Vec<_> = (0..count)
+            .map(|_| registry.add(Peer::Memory, Peer::Memory, Now(1)))
+            .collect();
+        registry.remove(&connections[0]);
+        assert_eq!(lines(&registry, 0, 1).len(), (count - 1) * 4);
+        assert_eq!(registry.describe(0, 0, Now(1), |_, _| {}), Some(SLOTS_DESCRIBED));
+        assert_eq!(registry.describe(count, 0, Now(1), |_, _| {}), None);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(crate) struct Upload {
     pub(crate) length: u64,
 }
 
-/// How keys are dumped.
+/// Answers that are sent in parts, because they grow with the number of items or connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dump {
     /// `lru_crawler metadump`: key and metadata.
@@ -55,4 +55,17 @@ pub(crate) enum Dump {
     Commands,
     /// `stats sizes`: how many items there are of each size. A binary request has an identifier.
     Sizes { opaque: Option<u32> },
+    /// `stats conns`: who is connected.
+    Connections { opaque: Option<u32> },
+}
+
+impl Dump {
+    /// The dump that answers `stats NAME`; `opaque` identifies a binary request.
+    pub(crate) fn of_statistics(name: &[u8], opaque: Option<u32>) -> Option<Dump> {
+        match name {
+            b"sizes" => Some(Dump::Sizes { opaque }),
+            b"conns" => Some(Dump::Connections { opaque }),
+            _ => None,
+        }
+    }
 }

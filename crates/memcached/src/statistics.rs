@@ -23,7 +23,8 @@ pub(crate) enum Group {
     Settings,
     Items,
     Slabs,
-    Connections,
+    /// Empty, as with a memcached that has no external storage.
+    Extstore,
 }
 
 impl Group {
@@ -34,7 +35,7 @@ impl Group {
             b"settings" => Group::Settings,
             b"items" => Group::Items,
             b"slabs" => Group::Slabs,
-            b"conns" => Group::Connections,
+            b"extstore" => Group::Extstore,
             _ => return None,
         })
     }
@@ -47,7 +48,7 @@ pub(crate) fn tell(turn: &Turn<'_>, group: Group, tell: &mut Tell<'_>) {
         Group::Settings => settings(turn.service, tell),
         Group::Items => items(turn.service, tell),
         Group::Slabs => slabs(turn.service, tell),
-        Group::Connections => turn.service.registry.describe(turn.connection, turn.now, tell),
+        Group::Extstore => {}
     }
 }
 
@@ -72,6 +73,7 @@ fn process(service: &Service, tell: &mut Tell<'_>) {
     );
     tell("time", &now.0);
     tell("version", &service.config.version);
+    tell("hikyaku_version", &service.config.program_version);
     tell("libevent", &"none");
     tell("pointer_size", &usize::BITS);
     tell("rusage_user", &user);

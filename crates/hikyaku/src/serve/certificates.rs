@@ -24,6 +24,15 @@ impl Certificates {
         Ok(tls)
     }
 
+    /// Whether any listener encrypts.
+    pub(super) fn any(&self) -> bool {
+        !self
+            .loaded
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+    }
+
     /// Reads all files again; a listener whose files are wrong keeps what it has. The error names all of those.
     pub(super) fn reload(&self) -> Result<(), String> {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);

@@ -103,7 +103,10 @@ impl Opener<'_> {
             users,
             idle_timeout: listener.idle_timeout,
             on_shutdown: listener.shutdown.then(|| Arc::new(end) as _),
-            on_refresh: Some(Arc::new(move || certificates.reload())),
+            on_refresh: self
+                .certificates
+                .any()
+                .then(|| Arc::new(move || certificates.reload()) as _),
             flush: listener.flush,
             watch: listener.watch,
             dump: listener.dump,

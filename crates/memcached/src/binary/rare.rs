@@ -67,16 +67,11 @@ pub(super) fn version(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>)
 }
 
 pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mut Output) -> Step {
+    if let Some(dump) = Dump::of_statistics(request.key, Some(request.opaque)) {
+        return Step::Stop(used, Then::Dump(dump));
+    }
     let buffer = out.buffer();
     match request.key {
-        b"sizes" => {
-            return Step::Stop(
-                used,
-                Then::Dump(Dump::Sizes {
-                    opaque: Some(request.opaque),
-                }),
-            );
-        }
         b"reset" => turn.service.reset_statistics(),
         b"detail on" if turn.service.config.dump => turn.service.detail.switch(true),
         b"detail off" if turn.service.config.dump => turn.service.detail.switch(false),
@@ -85,7 +80,8 @@ pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mu
             turn.service.detail.dump(&mut dump);
             binary::stat(buffer, request.opaque, "detailed", &dump);
         }
-        name => match Group::named(name) {
+        // memcached knows this group in the text protocol only.
+        name => match Group::named(name).filter(|name| *name != Group::Extstore) {
             Some(name) => group(turn, request, name, buffer),
             None => {
                 failure(request, Status::NotFound, buffer);

@@ -127,7 +127,7 @@ pub(super) fn admin(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut
 
 fn refresh_certificates(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Step {
     match &turn.service.config.on_refresh {
-        None => say(out.buffer(), command.noreply, ERROR),
+        None => out.write(b"Error TLS not enabled\r\n"),
         Some(refresh) => match refresh() {
             Ok(()) => say(out.buffer(), command.noreply, text::OK),
             Err(error) => text::line(

@@ -24,7 +24,7 @@ use wire::memcached::text::{self, Command, Error, GetVerb};
 use crate::operations::Turn;
 use crate::operations::count::{Count, Counted};
 use crate::operations::remove::{Removal, Removed};
-use crate::session::{Dump, Reason, Then};
+use crate::session::{Reason, Then};
 use crate::{clock, session};
 
 /// What a text connection remembers between two turns.
@@ -162,13 +162,17 @@ impl Session {
                 self.meta_store(turn, meta, input, used, out)
             }
             Command::Meta(meta) if meta.verb == MetaVerb::Get => meta::get_run(turn, meta, input, used, out),
-            Command::Stats(words) if words.clone().next() == Some(b"sizes") => {
-                Step::Stop(used, Then::Dump(Dump::Sizes { opaque: None }))
-            }
             Command::Quit => Step::Stop(used, Then::Close(Reason::Normal)),
             Command::Watch(words) => admin::watch(turn, words.clone(), used, out),
             Command::Shutdown(shutdown) => admin::shutdown(turn, shutdown, used, out),
             Command::Admin(command) => admin::admin(turn, command, used, out),
+            Command::Stats(words) => match stats::dump(words.clone()) {
+                Some(dump) => Step::Stop(used, Then::Dump(dump)),
+                None => {
+                    stats::stats(turn, words.clone(), out.buffer());
+                    Step::Done(used)
+                }
+            },
             simple => {
                 execute_simple(turn, simple, out.buffer());
                 Step::Done(used)
@@ -256,7 +260,6 @@ fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
             say(out, command.noreply, text::OK);
         }
         Command::Version => text::version(out, &turn.service.config.version),
-        Command::Stats(words) => stats::stats(turn, words.clone(), out),
         Command::CacheMemlimit(command) => admin::cache_memlimit(turn, command, out),
         // The rest has a place of its own in `Session::execute`.
         _ => {}

@@ -3,7 +3,13 @@
 use wire::memcached::text::{self, Words};
 
 use crate::operations::Turn;
+use crate::session::Dump;
 use crate::statistics::{self, Group};
+
+/// The dump that answers the command, if its answer may be long.
+pub(super) fn dump(mut words: Words<'_>) -> Option<Dump> {
+    Dump::of_statistics(words.next()?, None)
+}
 
 pub(super) fn stats(turn: &Turn<'_>, mut words: Words<'_>, out: &mut Vec<u8>) {
     let Some(name) = words.next() else {

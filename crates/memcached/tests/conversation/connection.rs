@@ -20,13 +20,18 @@ async fn ask(client: &mut Client, request: &str) -> String {
 
 /// All lines up to `END`.
 async fn list(client: &mut Client, request: &str) -> Vec<String> {
+    list_to(client, request, "END").await
+}
+
+/// The lines before the one that ends the list.
+async fn list_to(client: &mut Client, request: &str, end: &str) -> Vec<String> {
     client.send(request.as_bytes()).await;
     let mut lines = Vec::new();
     loop {
         match client.line().await {
-            Some(line) if line == "END" => return lines,
+            Some(line) if line == end => return lines,
             Some(line) => lines.push(line),
-            None => panic!("{request:?}: {lines:?} and no END"),
+            None => panic!("{request:?}: {lines:?} and no {end}"),
         }
     }
 }
@@ -274,8 +279,8 @@ fn statistics_have_their_names_and_can_be_reset() {
     test(async |server| {
         let client = &mut server.connect();
         let lines = list(client, "stats\r\n").await;
-        // As many as memcached has without LRU threads and TLS.
-        assert_eq!(lines.len(), 84);
+        // As many as memcached has without LRU threads and TLS, and our own version.
+        assert_eq!(lines.len(), 85);
         assert_eq!(store(client, "set", "foo", b"bar").await, "STORED");
         assert_value(client, "foo", b"bar").await;
         assert_eq!(ask(client, "get none\r\n").await, "END");
@@ -357,7 +362,7 @@ fn all_keys_can_be_dumped() {
             "{}",
             lines[1]
         );
-        let mut dump = list(client, "lru_crawler mgdump hash\r\n").await;
+        let mut dump = list_to(client, "lru_crawler mgdump hash\r\n", "EN").await;
         dump.sort();
         dump.dedup();
         assert_eq!(dump.len(), 501);
@@ -538,7 +543,52 @@ fn certificates_are_refreshed_by_the_daemon() {
             );
         },
     );
-    test(async |server| assert_eq!(ask(&mut server.connect(), "refresh_certs\r\n").await, "ERROR"));
+    test(async |server| {
+        let client = &mut server.connect();
+        assert_eq!(ask(client, "refresh_certs\r\n").await, "Error TLS not enabled");
+    });
+}
+
+/// Clients read a version's numbers from the end of the line, so that it must hold no other version.
+#[test]
+fn the_version_is_memcacheds_and_our_own_is_a_statistic() {
+    with_server(ServiceConfig::default(), STORE, async |server| {
+        let client = &mut server.connect();
+        assert_eq!(ask(client, "version\r\n").await, "VERSION 1.6.45");
+        assert_eq!(stat(client, "stats\r\n", "version").await, "1.6.45");
+        let own = stat(client, "stats\r\n", "hikyaku_version").await;
+        assert_eq!(own, env!("CARGO_PKG_VERSION"));
+        let binary = &mut server.connect();
+        binary.send(&[&[0x80, 0x0b], &[0; 22][..]].concat()).await;
+        let reply = binary.bytes(30).await;
+        assert_eq!(&reply[24..], b"1.6.45");
+    });
+}
+
+#[test]
+fn connections_are_listed() {
+    test(async |server| {
+        let client = &mut server.connect();
+        let _other = server.connect();
+        assert_eq!(ask(client, "mn\r\n").await, "MN");
+        let lines = list(client, "stats conns\r\n").await;
+        assert_eq!(lines.len(), 8, "{lines:?}");
+        assert_eq!(lines[2], "STAT 1:state conn_parse_cmd");
+        assert_eq!(lines[6], "STAT 2:state conn_read");
+        // More than one part of the answer, and other requests behind it.
+        let _many: Vec<_> = (0..600).map(|_| server.connect()).collect();
+        let lines = list(client, "stats conns\r\n").await;
+        assert_eq!(lines.len(), 602 * 4);
+        assert_eq!(ask(client, "mn\r\n").await, "MN");
+    });
+}
+
+#[test]
+fn there_is_no_external_storage() {
+    test(async |server| {
+        let client = &mut server.connect();
+        assert_eq!(list(client, "stats extstore\r\n").await, Vec::<String>::new());
+    });
 }
 
 #[test]
