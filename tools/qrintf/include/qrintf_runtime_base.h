@@ -70,18 +70,23 @@
                                      __section__(".text." QRINTF_QUOTE(name))))
 #define QRINTF_SHARE(name)
 #elif defined QRINTF_COMDAT && defined __ELF__ && (defined __x86_64__ || defined __aarch64__)
-/* The compiler prints flags of its own behind a section's name: the name ends as a comment of the assembler begins. */
+/*
+ * gcc prints a section's name as it is, then flags of its own: so the name ends with the start of an assembler comment.
+ * It begins with a quote, because gcc would put the literals of a function in ".text.NAME" into a ".rodata.NAME" of the
+ * same group under -ffunction-sections -fdata-sections, and then share them with code outside of the group, which must
+ * not refer to it: the linker may drop the group. A list of patchable functions would refer to it too.
+ */
 #ifdef __x86_64__
 #define QRINTF_COMMENT "#"
 #else
 #define QRINTF_COMMENT "//"
 #endif
-#define QRINTF_RUNTIME(name)                \
-    static __attribute__((__noipa__, QRINTF_COMMON, \
-                          __section__(".text." QRINTF_QUOTE(name) ",\"axG\",%progbits," QRINTF_QUOTE(name) ",comdat" QRINTF_COMMENT)))
-#define QRINTF_TABLE(owner, name)         \
-    static __attribute__((__unused__, \
-                          __section__(".rodata." #name ",\"aG\",%progbits," QRINTF_QUOTE(owner) ",comdat" QRINTF_COMMENT)))
+#define QRINTF_GROUPED(section, flags, group) \
+    __section__("\"" section "\",\"" flags "\",%progbits," QRINTF_QUOTE(group) ",comdat" QRINTF_COMMENT)
+#define QRINTF_RUNTIME(name)                                                              \
+    static __attribute__((__noipa__, QRINTF_COMMON, __patchable_function_entry__(0), \
+                          QRINTF_GROUPED(".text." QRINTF_QUOTE(name), "axG", name)))
+#define QRINTF_TABLE(owner, name) static __attribute__((__unused__, QRINTF_GROUPED(".rodata." #name, "aG", owner)))
 #define QRINTF_SHARE(name) __asm__(".weak " QRINTF_QUOTE(name) "\n\t.hidden " QRINTF_QUOTE(name));
 #else
 #define QRINTF_RUNTIME(name) static __attribute__((__noinline__, QRINTF_COMMON))

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::toolchain::{CLANG, GCC, Toolchain, scratch, succeed};
+use crate::toolchain::{AARCH64, CLANG, GCC, GCC_11, Toolchain, scratch, succeed};
 
 const UNIT: &str = r#"
 #include <stdio.h>
@@ -114,6 +114,112 @@ fn instrumented(folder: &Path, toolchain: &Toolchain) {
         words.extend(["one.c", "two.c", "program.c", "-o", "run"]);
         compile(folder, toolchain, &words);
         works(folder);
+    }
+}
+
+/// A file whose literals and tables are those of the runtime: the compiler shares equal ones, and a linker that drops this
+/// object's copy of the runtime must not drop what the file refers to.
+const LITERALS: &str = r#"
+#include <stdio.h>
+static const unsigned long tens[20] = {
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000, 1000000000000,
+    10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+    10000000000000000000u
+};
+const char *literal(int index);
+const char *literal(int index)
+{
+    static char text[99];
+    switch (index) {
+    case 0: return "";
+    case 1: return "%s";
+    case 2: return "infINF";
+    case 3: return "(nil)";
+    case 4: snprintf(text, sizeof text, "%g %p %5s %x", index * 0.5, (void *)0, "", index); return text;
+    case 5: printf("%05d %f %lu\n", index, index * 0.5, tens[index]); return "nanNAN";
+    }
+    return 0;
+}
+"#;
+
+const PRINTER: &str = r#"
+#include <stdio.h>
+#include <string.h>
+const char *literal(int index);
+int main(int argc, char **argv)
+{
+    char text[99];
+    (void)argv;
+    snprintf(text, sizeof text, "%d %s %g %-5s|%x %p", argc, literal(0), argc * 0.5, literal(1), argc, (void *)0);
+    printf("%s %s%d %f %s\n", text, literal(4), argc, 1.0, literal(5));
+    return strcmp(literal(0), "") || strcmp(literal(1), "%s") || strcmp(literal(2), "infINF") || strcmp(literal(3), "(nil)");
+}
+"#;
+
+/// Once gcc placed literals of the runtime into the groups of its functions under the first pair of these flags, and
+/// shared them with the program's own code: "defined in discarded section". The last three only gcc knows.
+const PLACEMENTS: [&str; 8] = [
+    "-ffunction-sections -fdata-sections",
+    "-fdata-sections",
+    "-ffunction-sections -fdata-sections -fmerge-all-constants",
+    "-fPIC -fno-plt",
+    "-fpatchable-function-entry=4",
+    "-fno-section-anchors -fno-merge-constants",
+    "-fno-toplevel-reorder",
+    "-fkeep-static-functions",
+];
+
+#[test]
+fn no_literal_of_the_program_goes_with_a_shared_function() {
+    for toolchain in [GCC, GCC_11, CLANG, AARCH64] {
+        let folder = scratch(&format!("literals-{}", toolchain.name));
+        fs::write(folder.join("printer.c"), PRINTER).expect("the folder takes files");
+        fs::write(folder.join("literals.c"), LITERALS).expect("the folder takes files");
+        let known = PLACEMENTS.len() - if toolchain == CLANG { 3 } else { 0 };
+        for (index, placement) in PLACEMENTS[..known].iter().enumerate() {
+            let level = ["-Os", "-O2", "-O1", "-O3"][index % 4];
+            for source in ["printer.c", "literals.c"] {
+                let words = [level, "-c", source].into_iter().chain(placement.split(' '));
+                compile(&folder, &toolchain, &words.collect::<Vec<_>>());
+            }
+            // Every linker for the first pair, one of them for each of the others.
+            let linkers = linkers(&toolchain);
+            let linkers = if index == 0 {
+                linkers
+            } else {
+                &linkers[index % linkers.len()..][..1]
+            };
+            for linker in linkers {
+                for link in [
+                    "printer.o literals.o",
+                    "-Wl,--gc-sections printer.o literals.o",
+                    "partial.o",
+                ] {
+                    if link == "partial.o" {
+                        let words = ["-nostdlib", "-r", linker, "printer.o", "literals.o", "-o", link];
+                        succeed(toolchain.plain().args(words).current_dir(&folder));
+                    }
+                    let words = link.split(' ').chain([linker, "-o", "run"]);
+                    succeed(toolchain.plain().args(words).current_dir(&folder));
+                    let output = succeed(toolchain.run(Path::new("./run")).current_dir(&folder));
+                    assert_eq!(
+                        String::from_utf8_lossy(&output.stdout),
+                        "00005 2.500000 100000\n1  0.5 %s   |1 (nil) 2 (nil)       41 1.000000 nanNAN\n",
+                        "{} {level} {placement} {linker} {link}",
+                        toolchain.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The linkers that a toolchain can be told to use; GNU's cross package has a name of its own for each.
+fn linkers(toolchain: &Toolchain) -> &'static [&'static str] {
+    if *toolchain == AARCH64 {
+        &["-fuse-ld=bfd", "-fuse-ld=gold"]
+    } else {
+        &["-fuse-ld=bfd", "-fuse-ld=gold", "-fuse-ld=lld"]
     }
 }
 
