@@ -71,6 +71,7 @@ const char *noshell_reason_text(enum noshell_reason reason) {
         [NOSHELL_OPTION] = "starts like an option",
         [NOSHELL_TOO_LONG] = "longer than 128 KiB",
         [NOSHELL_UNKNOWN_SHELL] = "unknown shell",
+        [NOSHELL_FIRST_COMMAND] = "first command, shell not identified yet",
         [NOSHELL_PRIVILEGES] = "effective and real user or group differ",
         [NOSHELL_CHILD_IGNORED] = "SIGCHLD ignored",
         [NOSHELL_ENVIRONMENT] = "variable that the shell obeys",

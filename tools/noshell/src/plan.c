@@ -72,6 +72,8 @@ static enum noshell_reason plan_words(struct noshell_plan *plan, const char *tex
         return plan_for_dash(plan, environment);
     case NOSHELL_SHELL_BASH:
         return plan_for_bash(plan, text, length, memory, environment);
+    case NOSHELL_SHELL_LATER:
+        return NOSHELL_FIRST_COMMAND;
     default:
         return NOSHELL_UNKNOWN_SHELL;
     }

@@ -1,17 +1,20 @@
 /*
- * Which shell /bin/sh is: asked once, and again when /bin/sh has become another file (an upgrade, a chroot).
+ * Identifying /bin/sh: see shell.h. The answer is cached with the identity of the file, which one stat per command compares,
+ * so that an upgrade or a chroot is noticed.
  *
- * The question costs what one command run by a shell costs. It is asked when the first command comes that could be run
- * without one, and has paid from the second. What the shell makes of a command's death is asked when there is one.
+ * A shell in the list of build IDs is known at once. Any other is probed, which costs as much as running a command through it.
+ * A process that runs a single command would pay twice, so the first command goes to the shell without a probe, and the second
+ * pays for it. How the shell reports a command's death by a signal is asked when a command dies that way.
  */
 #define _GNU_SOURCE
 #include "shell.h"
+#include "build_id.h"
 #include "file.h"
 #include "probe.h"
 
 #include <errno.h>
 
-/* What tells one file from another. */
+/* Distinguishes one file from another. */
 struct identity {
     dev_t device;
     ino_t inode;
@@ -19,22 +22,19 @@ struct identity {
     struct timespec changed;
 };
 
-/* After so many questions without an answer none is asked any more. */
-#define QUESTIONS_MAX 3
+/* Probes that may fail before the process gives up probing. */
+#define PROBE_FAILURES_MAX 3
 
 struct noshell_lock noshell_shell_lock = NOSHELL_LOCK_INITIALIZER;
-static int answered;
-static int unanswered;
-static struct identity asked;
+static int is_known;       /* whether `found` holds for the file `known_file` */
+static int is_sure;        /* whether `found` is also right about deaths by signals */
+static int commands_given; /* to a shell that was not identified yet */
+static int probe_failures;
+static struct identity known_file;
 static enum noshell_shell found;
-static int is_sure; /* of what it makes of a death by a signal */
 
-static int identify(struct identity *identity) {
-    struct stat status;
-    if (noshell_stat(NOSHELL_PATH_OF_SHELL, &status) < 0)
-        return -1;
-    *identity = (struct identity){status.st_dev, status.st_ino, status.st_size, status.st_ctim};
-    return 0;
+static struct identity identify(const struct stat *status) {
+    return (struct identity){status->st_dev, status->st_ino, status->st_size, status->st_ctim};
 }
 
 static int is_same(const struct identity *a, const struct identity *b) {
@@ -42,40 +42,55 @@ static int is_same(const struct identity *a, const struct identity *b) {
            a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-static enum noshell_shell question(const struct identity *present) {
-    if (answered && is_same(&asked, present))
-        return found;
-    answered = 0;
-    if (unanswered >= QUESTIONS_MAX)
-        return NOSHELL_SHELL_UNKNOWN;
-    found = NOSHELL_SHELL_UNKNOWN;
-    is_sure = 0;
-    if (noshell_probe(&found)) {
-        answered = 1;
-        asked = *present;
-    } else {
-        unanswered++;
+static enum noshell_shell remember(const struct identity *file, enum noshell_shell shell, int sure) {
+    is_known = 1;
+    is_sure = sure;
+    known_file = *file;
+    found = shell;
+    return shell;
+}
+
+static enum noshell_shell probe(const struct identity *file) {
+    enum noshell_shell shell;
+    if (commands_given == 0) {
+        commands_given = 1;
+        return NOSHELL_SHELL_LATER;
     }
-    return found;
+    if (probe_failures >= PROBE_FAILURES_MAX)
+        return NOSHELL_SHELL_UNKNOWN;
+    if (noshell_probe(&shell))
+        return remember(file, shell, 0);
+    probe_failures++;
+    return NOSHELL_SHELL_UNKNOWN;
+}
+
+static enum noshell_shell find(const struct stat *status) {
+    struct identity file = identify(status);
+    enum noshell_shell shell;
+    if (is_known && is_same(&known_file, &file))
+        return found;
+    is_known = 0;
+    shell = noshell_build_id_find(NOSHELL_PATH_OF_SHELL, status);
+    return shell ? remember(&file, shell, 1) : probe(&file);
 }
 
 enum noshell_shell noshell_shell_find(void) {
-    struct identity present;
+    struct stat status;
     enum noshell_shell shell;
-    /* A handler that has interrupted the very question does without an answer. */
-    if (identify(&present) < 0 || !noshell_lock_take(&noshell_shell_lock))
+    /* A signal handler that interrupted this very function gets no answer. */
+    if (noshell_stat(NOSHELL_PATH_OF_SHELL, &status) < 0 || !noshell_lock_take(&noshell_shell_lock))
         return NOSHELL_SHELL_UNKNOWN;
-    shell = question(&present);
+    shell = find(&status);
     noshell_lock_give(&noshell_shell_lock);
     return shell;
 }
 
-static int question_death(enum noshell_shell shell) {
+static int probe_death(enum noshell_shell shell) {
     int does;
     if (is_sure)
         return found == shell;
-    /* It has become another file meanwhile, or cannot be asked. Then what was known has to do. */
-    if (found != shell || !noshell_probe_death(shell, &does))
+    /* /bin/sh may have been replaced meanwhile, or the probe may fail. Then the earlier answer stands. */
+    if (!is_known || found != shell || !noshell_probe_death(shell, &does))
         return 1;
     is_sure = 1;
     if (!does)
@@ -88,7 +103,7 @@ int noshell_shell_is_sure(enum noshell_shell shell) {
     int sure;
     if (!noshell_lock_take(&noshell_shell_lock))
         return 1;
-    sure = question_death(shell);
+    sure = probe_death(shell);
     noshell_lock_give(&noshell_shell_lock);
     errno = saved;
     return sure;

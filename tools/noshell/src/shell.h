@@ -1,5 +1,5 @@
 /*
- * Which shell /bin/sh is, told by what it does.
+ * Identifying the shell that /bin/sh is.
  */
 #ifndef NOSHELL_SHELL_H
 #define NOSHELL_SHELL_H
@@ -9,16 +9,18 @@
 #define NOSHELL_PATH_OF_SHELL "/bin/sh"
 
 enum noshell_shell {
-    NOSHELL_SHELL_UNKNOWN, /* none of these, or not to be asked */
-    NOSHELL_SHELL_DASH,    /* dash, which runs a command as its child and reports how that died */
-    NOSHELL_SHELL_BASH     /* bash, which becomes the command, or waits for it when there are redirections */
+    NOSHELL_SHELL_UNKNOWN, /* none of the shells below, or it could not be asked */
+    NOSHELL_SHELL_LATER,   /* not identified yet: give it this command and ask at the next */
+    NOSHELL_SHELL_DASH,    /* dash: runs a command as its child and reports a death by a signal */
+    NOSHELL_SHELL_BASH     /* bash: becomes the command, or waits for it when there are redirections */
 };
 
-/* Asks /bin/sh, or remembers what it answered. Thread-safe. */
+/* Identifies /bin/sh, or returns the cached answer while the file is the same. Thread-safe. */
 enum noshell_shell noshell_shell_find(void);
 
-/* Whether that shell also makes of a command's death by a signal what it is known for: asked at the first. If not, it counts
- * as unknown from then on, and was one that becomes its last command. Thread-safe; leaves errno alone. */
+/* Whether the shell also treats a command's death by a signal as that kind of shell does. The first call for a shell that is
+ * not in the list of build IDs runs it to find out; if the answer is no, the shell counts as unknown from then on and is taken to
+ * exec its last command. Thread-safe; preserves errno. */
 int noshell_shell_is_sure(enum noshell_shell shell);
 
 /* For fork. */

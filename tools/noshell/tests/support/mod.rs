@@ -209,13 +209,22 @@ impl Shell {
         }
     }
 
-    /// A command that runs a program where this shell is /bin/sh: in a mount namespace of its own, unless it is anyway.
+    /// A command that runs a program where this shell is /bin/sh.
     ///
     /// # Panics
-    /// When neither root nor a user namespace lets this test replace /bin/sh: then it cannot tell anything.
+    /// As [`Shell::command_with`].
     pub fn command(self, program: impl AsRef<OsStr>) -> Command {
-        let wanted = fs::canonicalize(format!("/bin/{}", self.name()))
-            .unwrap_or_else(|error| panic!("/bin/{}: {error}; tests/install brings it", self.name()));
+        Self::command_with(Path::new(&format!("/bin/{}", self.name())), program)
+    }
+
+    /// A command that runs a program where the given file is /bin/sh: in a mount namespace of its own, unless the file is
+    /// /bin/sh anyway.
+    ///
+    /// # Panics
+    /// If the file is missing, or if neither root nor a user namespace lets this test replace /bin/sh.
+    pub fn command_with(shell: &Path, program: impl AsRef<OsStr>) -> Command {
+        let wanted = fs::canonicalize(shell)
+            .unwrap_or_else(|error| panic!("{}: {error}; tests/install brings it", shell.display()));
         if fs::canonicalize("/bin/sh").is_ok_and(|found| found == wanted) {
             return Command::new(program.as_ref());
         }
