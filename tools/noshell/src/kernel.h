@@ -66,6 +66,7 @@ struct noshell_clone_arguments {
 #define NOSHELL_CLONE_VM 0x00000100u
 #define NOSHELL_CLONE_PIDFD 0x00001000u
 #define NOSHELL_CLONE_VFORK 0x00004000u
+#define NOSHELL_CLONE_CHILD_CLEARTID 0x00200000u
 #define NOSHELL_CLONE_CLEAR_SIGHAND 0x100000000u
 
 /* wait4: children of any exit signal. */

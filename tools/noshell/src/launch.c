@@ -144,13 +144,21 @@ static noshell_signals blocked_at_first(const struct noshell_spawn *spawn) {
     return spawn->held | spawn->defaults;
 }
 
-static void set_mask(const struct noshell_spawn *spawn) {
+static void set_mask(struct noshell_spawn *spawn) {
     if (!spawn->keep_mask)
-        noshell_mask(SIG_SETMASK, spawn->mask, NULL);
+        noshell_mask(SIG_SETMASK, spawn->mask, &spawn->child_mask);
     else if (blocked_at_first(spawn))
-        noshell_mask(SIG_SETMASK, spawn->old_mask & ~spawn->unmasked, NULL);
-    else if (spawn->unmasked)
-        noshell_mask(SIG_UNBLOCK, spawn->unmasked, NULL);
+        noshell_mask(SIG_SETMASK, spawn->old_mask & ~spawn->unmasked, &spawn->child_mask);
+    else if (spawn->unmasked || spawn->alternative)
+        noshell_mask(SIG_UNBLOCK, spawn->unmasked, &spawn->child_mask);
+}
+
+/* Becomes the shell instead. Only the signal mask has to be restored for it. */
+static void execute_alternative(const struct noshell_spawn *spawn) {
+    const struct noshell_alternative *alternative = spawn->alternative;
+    noshell_mask(SIG_SETMASK, spawn->child_mask, NULL);
+    *alternative->used = 1;
+    noshell_call3(SYS_execve, alternative->path, alternative->argv, alternative->envp);
 }
 
 static int run_child(void *argument) {
@@ -159,6 +167,8 @@ static int run_child(void *argument) {
     if (result >= 0) {
         set_mask(spawn);
         result = noshell_call3(SYS_execve, spawn->path, spawn->argv, spawn->envp);
+        if (spawn->alternative)
+            execute_alternative(spawn);
     }
     spawn->error = (int)-result;
     return 127;
@@ -184,6 +194,11 @@ static long make_child(struct noshell_spawn *spawn) {
         arguments.flags |= NOSHELL_CLONE_PIDFD;
         arguments.pidfd = (uint64_t)(uintptr_t)&spawn->pidfd;
     }
+    if (spawn->pending) {
+        *spawn->pending = 1;
+        arguments.flags |= NOSHELL_CLONE_CHILD_CLEARTID;
+        arguments.child_tid = (uint64_t)(uintptr_t)spawn->pending;
+    }
     return noshell_clone(&arguments, run_child, spawn);
 }
 
@@ -198,6 +213,8 @@ static int spawn_by_clone(struct noshell_spawn *spawn) {
     pid = make_child(spawn);
     error = pid < 0 ? (int)-pid : spawn->unwatched ? 0 : spawn->error;
     spawn->pid = (pid_t)pid;
+    if (pid < 0 && spawn->pending)
+        *spawn->pending = 0;
     if (pid > 0 && error)
         reap(spawn);
     if (error ? blocked != 0 : blocked != spawn->held)

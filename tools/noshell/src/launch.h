@@ -17,6 +17,14 @@
 /* The bytes of stack that the child takes, at most. */
 #define NOSHELL_CHILD_STACK 8192
 
+/* What a child executes when its program cannot be executed: a shell, which reports the reason. */
+struct noshell_alternative {
+    const char *path;
+    char *const *argv;
+    char *const *envp;
+    volatile int *used; /* set to 1 by the child */
+};
+
 struct noshell_spawn {
     const char *path; /* what execve is given */
     char *const *argv;
@@ -38,11 +46,16 @@ struct noshell_spawn {
     int close_others;      /* whether descriptors from 3 on are closed */
     int exit_signal; /* of a child that does not get as far as its program: SIGCHLD, or 0, and then __WALL finds it */
     int unwatched;   /* return before it is known whether the program runs; see `error` */
+    /* For an unwatched spawn whose memory must outlive the call: the kernel sets *pending to 0 when the child no longer uses the
+     * caller's memory. NULL otherwise. */
+    int *pending;
+    const struct noshell_alternative *alternative; /* or NULL; allowed only without redirections */
     void *stack; /* NOSHELL_CHILD_STACK bytes, 16-aligned */
     /* results */
     pid_t pid;
     int pidfd;
     noshell_signals old_mask; /* the calling thread's, as it was before; set if signals are held or set to default */
+    noshell_signals child_mask; /* the child's, as it was before it changed it */
     volatile int error; /* errno of the child's failure; when unwatched, known once the child has ended */
 };
 

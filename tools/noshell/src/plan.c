@@ -3,6 +3,7 @@
 #include "plan.h"
 #include "death.h"
 #include "search.h"
+#include "statistics.h"
 
 #include <errno.h>
 #include <gnu/libc-version.h>
@@ -134,6 +135,11 @@ void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshel
     spawn->keep_mask = 1;
     spawn->unmasked = 0;
     spawn->redirection_count = 0;
+    if (spawn->alternative) {
+        spawn->alternative = NULL;
+        spawn->pending = NULL;
+        spawn->unwatched = 0;
+    }
 }
 
 enum noshell_reason noshell_plan_refusal(const char *text) {
@@ -142,44 +148,100 @@ enum noshell_reason noshell_plan_refusal(const char *text) {
     return strnlen(text, NOSHELL_COMMAND_MAX) >= NOSHELL_COMMAND_MAX ? NOSHELL_TOO_LONG : NOSHELL_NO_RESOURCES;
 }
 
-/* A plan with nothing but memory. Before the parse it is known of assignments that each takes two bytes. */
-static struct noshell_plan *take_plan(size_t length, char *const *environment) {
+/* Scratch memory for a plan. Before the parse it is known of assignments that each takes two bytes. */
+static size_t plan_size(size_t length, char *const *environment) {
+    return sizeof(struct noshell_plan) + noshell_parse_room(length) + noshell_environment_room(environment, length / 2) + FOUND_SIZE +
+           NOSHELL_CHILD_STACK + 256;
+}
+
+static struct noshell_plan *take_plan(size_t size) {
     struct noshell_scratch scratch;
     struct noshell_plan *plan;
-    if (noshell_scratch_take(&scratch, sizeof *plan + noshell_parse_room(length) +
-                                           noshell_environment_room(environment, length / 2) + FOUND_SIZE +
-                                           NOSHELL_CHILD_STACK + 256) < 0)
+    if (noshell_scratch_take(&scratch, size) < 0)
         return NULL;
     plan = noshell_scratch_part(&scratch, sizeof *plan);
     plan->scratch = scratch;
     return plan;
 }
 
-struct noshell_plan *noshell_plan_make(const char *text) {
-    char *const *environ_now = environ ? environ : (char **)no_environment;
-    size_t length = strnlen(text, NOSHELL_COMMAND_MAX);
-    struct noshell_plan *plan;
-    if (length >= NOSHELL_COMMAND_MAX || text[0] == '-' || text[0] == '+')
+/* Copies the command's text and the environment into `size` bytes of the plan's memory. The copy of the environment, or NULL if
+ * there is not enough room. */
+static char **copy_inputs(struct noshell_plan *plan, const char *text, char *const *environment, size_t size) {
+    size_t array_size = (noshell_environment_count(environment) + 1) * sizeof(char *);
+    char **copies, **copy;
+    char *at, *end;
+    if (size <= array_size)
         return NULL;
-    plan = noshell_scratch_is_room(LIBRARY_STACK) ? take_plan(length, environ_now) : NULL;
-    if (!plan)
-        return NULL;
+    copy = copies = (char **)plan->scratch.next;
+    at = plan->scratch.next + array_size;
+    end = plan->scratch.next + size;
+    plan->alternative_words[2] = at;
+    at = memccpy(at, text, 0, (size_t)(end - at));
+    for (; at && *environment; environment++) {
+        *copy++ = at;
+        at = memccpy(at, *environment, 0, (size_t)(end - at));
+    }
+    *copy = NULL;
+    return at && noshell_scratch_part(&plan->scratch, (size_t)(at - plan->scratch.next)) ? copies : NULL;
+}
+
+static void prepare_alternative(struct noshell_plan *plan, char *const *environment) {
+    plan->alternative_words[0] = "sh";
+    plan->alternative_words[1] = "-c";
+    plan->alternative_words[3] = NULL;
+    plan->alternative = (struct noshell_alternative){NOSHELL_PATH_OF_SHELL, plan->alternative_words, environment, NULL};
+}
+
+static void init_plan(struct noshell_plan *plan) {
     plan->held = plan->held_directly = 0;
     plan->environment.last = NULL;
     plan->shell = NOSHELL_SHELL_UNKNOWN;
     plan->waits = plan->tells = 0;
+    plan->alternative.path = NULL;
     init_spawn(&plan->spawn);
     plan->spawn.stack = noshell_scratch_part(&plan->scratch, NOSHELL_CHILD_STACK);
-    plan->reason = plan_direct(plan, text, length, environ_now);
-    if (plan->reason) {
-        noshell_plan_shell(plan, text, plan->reason);
-        return plan;
-    }
+}
+
+static void finish_direct(struct noshell_plan *plan) {
     plan->spawn.argv = plan->command.words;
     plan->spawn.envp = plan->environment.envp;
     plan->spawn.redirections = plan->command.redirections;
     plan->spawn.redirection_count = plan->command.redirection_count;
+}
+
+struct noshell_plan *noshell_plan_make(const char *text, enum noshell_inputs inputs) {
+    char *const *environment = environ ? environ : (char **)no_environment;
+    size_t length = strnlen(text, NOSHELL_COMMAND_MAX);
+    size_t size = plan_size(length, environment);
+    enum noshell_room room;
+    struct noshell_plan *plan;
+    if (length >= NOSHELL_COMMAND_MAX || text[0] == '-' || text[0] == '+' ||
+        (room = noshell_scratch_room(LIBRARY_STACK)) == NOSHELL_ROOM_NONE || !(plan = take_plan(size)))
+        return NULL;
+    init_plan(plan);
+    /* Where address space is limited, the shell itself may not start, and popen would have to say so. */
+    if (inputs == NOSHELL_INPUTS_COPIED && room == NOSHELL_ROOM_UNLIMITED && noshell_scratch_pending(&plan->scratch)) {
+        char **copies = copy_inputs(plan, text, environment, plan->scratch.size - size);
+        if (copies)
+            prepare_alternative(plan, environment = copies);
+    }
+    plan->reason = plan_direct(plan, text, length, environment);
+    if (plan->reason)
+        noshell_plan_shell(plan, text, plan->reason);
+    else
+        finish_direct(plan);
     return plan;
+}
+
+int noshell_plan_detach(struct noshell_plan *plan, volatile int *used_shell) {
+    struct noshell_spawn *spawn = &plan->spawn;
+    if (plan->reason || !plan->alternative.path || spawn->redirection_count > 0 || spawn->closed_count > 0 || noshell_is_traced())
+        return 0;
+    plan->alternative.used = used_shell;
+    spawn->alternative = &plan->alternative;
+    spawn->pending = noshell_scratch_pending(&plan->scratch);
+    spawn->unwatched = 1;
+    return 1;
 }
 
 void noshell_plan_drop(struct noshell_plan *plan) {

@@ -25,11 +25,20 @@ struct noshell_plan {
     noshell_signals held;          /* what stays blocked in the caller while the command runs, */
     noshell_signals held_directly; /* and beside it while a direct one does */
     char *shell_words[4];
+    char *alternative_words[4];
+    struct noshell_alternative alternative; /* only if the plan owns its inputs */
 };
 
-/* Plans the command; NULL when it cannot be run by us at all and the C library's own function must be called. The plan lies
- * in its own scratch memory: a caller that leaves by longjmp does not pull it from under a child. */
-struct noshell_plan *noshell_plan_make(const char *text);
+/* Whether a plan points to the caller's text and environment, or owns copies so that a child may use it after the call. */
+enum noshell_inputs { NOSHELL_INPUTS_BORROWED, NOSHELL_INPUTS_COPIED };
+
+/* Plans the command; NULL if the C library's own function must be called. The plan lies in its own scratch memory, so that a
+ * caller that leaves by longjmp does not free it while a child uses it. Inputs are copied only if there is room. */
+struct noshell_plan *noshell_plan_make(const char *text, enum noshell_inputs inputs);
+
+/* Lets a direct command be started without waiting until it runs. Afterwards the child sets *used_shell to 1 if it gave the
+ * command to the shell, for as long as it has not ended. 1, or 0 if this plan does not allow it. */
+int noshell_plan_detach(struct noshell_plan *plan, volatile int *used_shell);
 
 /* Why noshell_plan_make, or what came after it, left the command to the C library's own function. */
 enum noshell_reason noshell_plan_refusal(const char *text);

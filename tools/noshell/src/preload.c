@@ -5,6 +5,7 @@
 #include "interrupts.h"
 #include "libc.h"
 #include "plan.h"
+#include "scratch.h"
 #include "shell.h"
 #include "statistics.h"
 #include "streams.h"
@@ -28,8 +29,13 @@ static void after_fork(void) {
     noshell_lock_after_fork(&noshell_streams_lock);
 }
 
+static void after_fork_in_child(void) {
+    after_fork();
+    noshell_scratch_after_fork();
+}
+
 __attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 REPLACEMENT int system(const char *text) {

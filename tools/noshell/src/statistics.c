@@ -81,6 +81,11 @@ void noshell_uncount(enum noshell_reason reason) {
     atomic_fetch_sub_explicit(reason ? &shell_count : &direct_count, 1, memory_order_relaxed);
 }
 
+void noshell_recount(void) {
+    atomic_fetch_sub_explicit(&direct_count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&shell_count, 1, memory_order_relaxed);
+}
+
 static char *append_number(char *at, const char *end, unsigned long number) {
     char digits[24];
     char *digit = digits + sizeof digits - 1;

@@ -12,6 +12,9 @@ void noshell_count(const char *function, const char *text, enum noshell_reason r
 /* Takes a call back: it is tried again in another way. */
 void noshell_uncount(enum noshell_reason reason);
 
+/* Corrects the count of a call that was counted as direct, but whose child then became the shell. */
+void noshell_recount(void);
+
 /* Whether NOSHELL_TRACE=1. */
 int noshell_is_traced(void);
 

@@ -27,6 +27,7 @@ struct stream {
     int shell_tells; /* and printed a word on it */
     int flags;    /* of the descriptor, while they are changed for a moment */
     struct noshell_attendant *attendant; /* or NULL */
+    volatile int *used_shell; /* of a command that may still become the shell; or NULL */
     struct noshell_stderr place; /* where a shell would report the command's death; the path is ours */
 };
 
@@ -128,8 +129,21 @@ static int spawn_for_dash(struct noshell_plan *plan, const char *text, int child
     return error;
 }
 
+/* Starts the command without waiting until it runs, if the plan allows that. The child tells through `used_shell`, which is
+ * freed when it has ended, whether it became the shell. */
+static void detach(struct noshell_plan *plan, struct stream *stream) {
+    int *used_shell = malloc(sizeof *used_shell);
+    if (used_shell && noshell_plan_detach(plan, used_shell)) {
+        *used_shell = 0;
+        stream->used_shell = used_shell;
+    } else {
+        free(used_shell);
+    }
+}
+
 static int spawn_stream(struct noshell_plan *plan, const char *text, int child_fd, struct stream *stream) {
     int error;
+    detach(plan, stream);
     if (plan->tells)
         return spawn_for_dash(plan, text, child_fd, stream);
     error = noshell_plan_spawn(plan, text);
@@ -153,6 +167,8 @@ static int start(struct noshell_plan *plan, const char *text, const struct mode 
     }
     if (!error)
         enter(stream, mode);
+    else
+        free((void *)stream.used_shell);
     noshell_lock_give(&noshell_streams_lock);
     return error ? -1 : 0;
 }
@@ -186,13 +202,21 @@ static FILE *open_planned(struct noshell_plan *plan, const char *text, const str
 
 static FILE *open_ours(const char *text, const struct mode *mode) {
     int saved = errno;
-    struct noshell_plan *plan = noshell_plan_make(text);
+    struct noshell_plan *plan = noshell_plan_make(text, NOSHELL_INPUTS_COPIED);
+    enum noshell_reason planned;
     FILE *file;
     if (!plan)
         return NULL;
+    /* A trace of what goes to the shell comes before the shell's own messages. Only the start can tell whether the rest runs
+     * directly. */
+    planned = plan->reason;
+    if (planned)
+        noshell_count("popen", text, planned);
     file = open_planned(plan, text, mode);
-    if (file)
+    if (file && !planned)
         noshell_count("popen", text, plan->reason);
+    else if (!file && planned)
+        noshell_uncount(planned);
     noshell_plan_drop(plan);
     errno = saved;
     return file;
@@ -282,6 +306,10 @@ static int close_and_wait(struct stream *stream) {
     if (await(stream->pid, &status) < 0)
         return -1;
     reported = status;
+    if (stream->used_shell && *stream->used_shell) {
+        stream->shell_waits = 0;
+        noshell_recount();
+    }
     if (stream->shell_waits && WIFSIGNALED(status) && noshell_shell_is_sure(stream->shell)) {
         reported = noshell_interrupts_guess(status, noshell_death_status(status));
         if (stream->shell_tells && !WIFSIGNALED(reported))
@@ -291,11 +319,12 @@ static int close_and_wait(struct stream *stream) {
 }
 
 static enum noshell_closing close_ours(FILE *file, int *result) {
-    struct stream stream;
+    struct stream stream = {.file = file};
     if (!take_out(file, &stream) || stream.pid == 0)
         return NOSHELL_NOT_OURS;
     *result = close_and_wait(&stream);
     free((void *)stream.place.path);
+    free((void *)stream.used_shell);
     if (stream.attendant)
         noshell_attendant_free(stream.attendant);
     return NOSHELL_CLOSED;

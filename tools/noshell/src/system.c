@@ -92,7 +92,7 @@ int noshell_system_run(const char *text, int *status) {
     int cancel_state, ignored;
     struct noshell_plan *plan;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    plan = noshell_plan_make(text);
+    plan = noshell_plan_make(text, NOSHELL_INPUTS_BORROWED);
     if (plan) {
         errno = saved;
         result = run(plan, text, cancel_state, status);

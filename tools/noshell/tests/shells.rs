@@ -36,7 +36,10 @@ fn build_id(file: &[u8]) -> usize {
 fn is_listed(shell: &Path) -> bool {
     let file = fs::read(shell).unwrap();
     let id = build_id(&file);
-    let bytes: Vec<_> = file[id..id + 20].iter().map(|byte| format!("0x{byte:02x}")).collect();
+    let bytes: Vec<_> = file[id..id + 20]
+        .iter()
+        .map(|byte| format!("0x{byte:02x}"))
+        .collect();
     let source = fs::read_to_string(support::package().join("src/build_id.c")).unwrap();
     source.contains(&bytes.join(", "))
 }

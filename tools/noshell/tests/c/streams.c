@@ -180,6 +180,33 @@ static void shared_offset(void) {
     run_system("copy");
 }
 
+/* What the caller changes after popen has returned is not seen by a command that may not run yet. */
+static void changed_afterwards(void) {
+    char variable[] = "CHANGED=no";
+    FILE *script = fopen("script", "w");
+    fputs("echo $0 $CHANGED\n", script);
+    fclose(script);
+    chmod("script", 0700);
+    putenv(variable);
+    for (int i = 0; i < 20; i++) {
+        char direct[] = "vars", by_shell[] = "./script";
+        FILE *first = popen(direct, "r");
+        FILE *second;
+        memcpy(variable, "CHANGED=99", 10);
+        memset(direct, 'x', 4);
+        copy_out(first);
+        end(first);
+        memcpy(variable, "CHANGED=no", 10);
+        second = popen(by_shell, "r");
+        memcpy(variable, "CHANGED=99", 10);
+        memset(by_shell, 'x', 8);
+        copy_out(second);
+        end(second);
+        memcpy(variable, "CHANGED=no", 10);
+    }
+    unsetenv("CHANGED");
+}
+
 static void exhausted_descriptors(void) {
     struct rlimit limit = {40, 40};
     int last = 0, fd;
@@ -190,7 +217,9 @@ static void exhausted_descriptors(void) {
         FILE *stream;
         printf("%d descriptors left\n", left);
         run_system("code 3");
-        run_system("code 3 >/dev/null");
+        /* With one descriptor left, dash starts but cannot save the one that it redirects: a documented difference. */
+        if (left != 1)
+            run_system("code 3 >/dev/null");
         /* A shell that cannot open its libraries says so, and of the one that is preloaded too. */
         if (left > 0)
             run_system("code 3; :");
@@ -238,6 +267,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(standard_streams_closed),
     SCENARIO(buffers),
     SCENARIO(shared_offset),
+    SCENARIO(changed_afterwards),
     SCENARIO(exhausted_descriptors),
     SCENARIO(large),
     SCENARIO(permissions),
