@@ -1,7 +1,7 @@
-//! What must hold for any input: the properties that the codecs' own tests check, under a fuzzer.
+//! The properties of the codecs' own tests under a fuzzer.
 //!
-//! Each target is run by `cargo fuzz run TARGET corpus/TARGET seeds/TARGET`, or all of them by `make fuzz`. A finding
-//! becomes a vector or a test of the codec before it is mended.
+//! `cargo fuzz run TARGET corpus/TARGET seeds/TARGET` runs one target, `make fuzz` all of them. A finding becomes a vector
+//! or a test of the codec before the codec is fixed.
 #![forbid(unsafe_code)]
 
 #[path = "../../crates/wire/tests/memcached/describe.rs"]
@@ -9,20 +9,20 @@ mod describe;
 #[path = "../../crates/wire/tests/memcached/properties.rs"]
 mod properties;
 
-/// Streams longer than this find nothing that shorter ones do not.
+/// Longer streams find nothing that shorter ones do not.
 const STREAM_LENGTH_MAX: usize = 4000;
 
 fn within(input: &[u8]) -> &[u8] {
     &input[..input.len().min(STREAM_LENGTH_MAX)]
 }
 
-/// Command lines of any kind, and what precedes them where clients must authenticate.
+/// Command lines, with and without authentication before them.
 pub fn memcached_text(input: &[u8]) {
     properties::text_stream(within(input));
     properties::authentication(within(input));
 }
 
-/// What follows the verb of a meta command.
+/// Meta commands: the input follows each verb.
 pub fn memcached_meta(input: &[u8]) {
     for verb in [b"mg ", b"ms ", b"md ", b"ma ", b"me "] {
         properties::text_stream(&[verb, within(input), b"\r\n"].concat());

@@ -1,4 +1,4 @@
-//! What a message costs to read and to write, in nanoseconds: `cargo bench -p hikyaku-wire`.
+//! The cost of parsing and encoding a message, in nanoseconds: `cargo bench -p hikyaku-wire`.
 //!
 //! With the name of a case as argument only that one runs, once over its input, for an instruction counter:
 //! `valgrind --tool=callgrind --toggle-collect='*run_once*' parse_cost-… get`.
@@ -36,14 +36,12 @@ fn cases() -> Vec<Case> {
     let text_get_24 = repeated(|out, key| client::text::get(out, GetVerb::Get, [key; 24]));
     let meta_get = repeated(|out, key| {
         client::meta::begin(out, meta::MetaVerb::Get, key, None);
-        client::meta::letter(out, b'v');
+        client::meta::flag(out, b'v');
         client::meta::end(out);
     });
     let meta_many = repeated(|out, key| {
         client::meta::begin(out, meta::MetaVerb::Get, key, None);
-        b"vfck"
-            .iter()
-            .for_each(|letter| client::meta::letter(out, *letter));
+        b"vfck".iter().for_each(|letter| client::meta::flag(out, *letter));
         client::meta::token(out, b'O', b"12345");
         client::meta::end(out);
     });

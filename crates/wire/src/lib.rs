@@ -1,8 +1,17 @@
-//! Codecs: bytes to messages and back, a module for each protocol.
+//! Codecs: bytes to messages and back, one module per protocol.
 //!
-//! A parser borrows what it reads and says how many bytes it used; an encoder appends to a `Vec<u8>` of its caller.
-//! Whoever owns the socket decides when to call them, so that the same code serves a server, a load generator and
-//! a test over vectors in files.
+//! A parser borrows its input and returns how many bytes it used; an encoder appends to the caller's `Vec<u8>`. The
+//! caller owns the socket and decides when to call them, so the same code serves a server, a load generator and a test
+//! that reads vectors from files.
+//!
+//! ```
+//! use hikyaku_wire::Parsed;
+//! use hikyaku_wire::memcached::text::{self, Command};
+//!
+//! assert_eq!(text::parse(b"get gree"), Parsed::More(9));
+//! let Parsed::Done(Ok(Command::Get(get)), used) = text::parse(b"get greeting\r\n") else { panic!() };
+//! assert_eq!((get.keys.single(), used), (Some(b"greeting".as_slice()), 14));
+//! ```
 //!
 //! **Invariant:** nothing here touches a socket, a clock or a thread; time, where a protocol needs it, is an argument.
 //! **Invariant:** parsing allocates nothing.
@@ -11,12 +20,12 @@
 
 pub mod memcached;
 
-/// What a parser made of the bytes at the head of a stream.
+/// The result of parsing the bytes at the head of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed<T> {
-    /// A whole message, and how many bytes of the input it took.
+    /// A complete message, and the number of input bytes that it used.
     Done(T, usize),
-    /// The message is not complete: call again when at least so many bytes are there in total.
+    /// The message is incomplete: call again when the input has at least this many bytes in total.
     More(usize),
 }
 
@@ -30,3 +39,8 @@ impl<T> Parsed<T> {
         }
     }
 }
+
+/// The examples of README.md are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -100,7 +100,7 @@ pub(crate) fn head(protocol: Protocol, input: &[u8]) -> Result<Option<(Head<'_>,
 
 fn meta_get(key: &[u8], flags: &[u8], out: &mut Vec<u8>) {
     meta::begin(out, MetaVerb::Get, key, None);
-    flags.iter().for_each(|flag| meta::letter(out, *flag));
+    flags.iter().for_each(|flag| meta::flag(out, *flag));
     meta::end(out);
 }
 
@@ -132,9 +132,7 @@ fn meta_head(meta: Meta<'_>) -> Option<Head<'_>> {
         // A value alone ends its request; with its key it's one of many, which a no-op ends.
         MetaStatus::Va => {
             let mut flags = meta.flags;
-            let key = flags
-                .find(|flag| flag.letter == b'k')
-                .map(|flag| &flag.token[1..]);
+            let key = flags.find(|flag| flag.name == b'k').map(|flag| &flag.token[1..]);
             Some(Head::Value {
                 key,
                 length: meta.length,

@@ -108,7 +108,7 @@ async fn get(
 ) -> Result<Outcome, Error> {
     let mut request = begin(MetaVerb::Get, key, None)?;
     for letter in *b"vfct" {
-        meta::letter(&mut request, letter);
+        meta::flag(&mut request, letter);
     }
     meta::end(&mut request);
     connection.send(request).await?;

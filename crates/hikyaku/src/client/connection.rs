@@ -184,7 +184,7 @@ fn answer(reply: &Reply<'_>) -> Result<Answer, Error> {
         let number = std::str::from_utf8(flag.argument())
             .ok()
             .and_then(|text| text.parse::<i64>().ok());
-        match flag.letter {
+        match flag.name {
             b'f' => {
                 answer.flags = number
                     .and_then(|flags| u32::try_from(flags).ok())

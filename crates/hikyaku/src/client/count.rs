@@ -28,7 +28,7 @@ pub(super) async fn count(
         meta::number(&mut request, b'J', initial);
         meta::number(&mut request, b'N', asked.ttl.map_or(0, |ttl| exptime(ttl, now())));
     }
-    meta::letter(&mut request, b'v');
+    meta::flag(&mut request, b'v');
     meta::end(&mut request);
     connection.send(request).await?;
     let answer = connection.answer().await?;

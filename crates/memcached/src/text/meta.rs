@@ -237,7 +237,7 @@ fn plan(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>) -> Plan {
         wins: entry.stale() && !entry.won(),
     };
     for flag in command.flags() {
-        match flag.letter {
+        match flag.name {
             b'T' => plan.expiry = span(turn, command.exptime()),
             b'R' if !entry.won() => {
                 let ends = plan.expiry.unwrap_or(entry.expiry());
@@ -295,8 +295,8 @@ fn answer(turn: &Turn<'_>, command: &Meta<'_>, view: &View<'_>, wins: bool, out:
         expiry: view.expiry,
     };
     for flag in command.flags() {
-        item.expiry = expiry_after(turn, command, flag.letter, item);
-        match flag.letter {
+        item.expiry = expiry_after(turn, command, flag.name, item);
+        match flag.name {
             b's' => meta::number(out, b's', view.length),
             b't' => meta::seconds(out, left(item.expiry, turn)),
             b'c' => meta::number(out, b'c', view.cas),
@@ -309,13 +309,13 @@ fn answer(turn: &Turn<'_>, command: &Meta<'_>, view: &View<'_>, wins: bool, out:
         }
     }
     if view.won {
-        meta::letter(out, b'Z');
+        meta::flag(out, b'Z');
     }
     if view.stale {
-        meta::letter(out, b'X');
+        meta::flag(out, b'X');
     }
     if wins {
-        meta::letter(out, b'W');
+        meta::flag(out, b'W');
     }
     meta::end(out);
     with_value
@@ -332,7 +332,7 @@ fn left(expiry: Expiry, turn: &Turn<'_>) -> Option<u32> {
 pub(super) fn without_item(command: &Meta<'_>, status: Status, key: &[u8], out: &mut Vec<u8>) {
     meta::status(out, status);
     for flag in command.flags() {
-        match flag.letter {
+        match flag.name {
             b'O' => meta::token(out, flag.token),
             b'k' => meta::key(out, key, command.key_binary()),
             _ => {}
@@ -434,7 +434,7 @@ fn expiry_of_created(turn: &Turn<'_>, command: &Meta<'_>) -> Expiry {
         expiry: Expiry::Never,
     };
     let after = |before, flag: meta::Flag<'_>| Before {
-        expiry: expiry_after(turn, command, flag.letter, before),
+        expiry: expiry_after(turn, command, flag.name, before),
         ..before
     };
     command.flags().fold(nothing, after).expiry
@@ -455,8 +455,8 @@ fn number_reply(
         false => meta::status(out, Status::Hd),
     }
     for flag in command.flags() {
-        item.expiry = expiry_after(turn, command, flag.letter, item);
-        match flag.letter {
+        item.expiry = expiry_after(turn, command, flag.name, item);
+        match flag.name {
             b'c' => meta::number(out, b'c', cas),
             b't' => meta::seconds(out, left(item.expiry, turn)),
             b'O' => meta::token(out, flag.token),

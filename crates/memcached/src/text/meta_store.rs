@@ -108,7 +108,7 @@ fn mode(command: &Meta<'_>) -> Mode {
 fn reply(command: &Meta<'_>, status: Status, key: &[u8], cas: u64, length: u64, out: &mut Vec<u8>) {
     meta::status(out, status);
     for flag in command.flags() {
-        match flag.letter {
+        match flag.name {
             b'O' => meta::token(out, flag.token),
             b'k' => meta::key(out, key, command.key_binary()),
             b'c' => meta::number(out, b'c', cas),

@@ -1,7 +1,7 @@
-//! Base64 as memcached reads and writes it for keys that are not text.
+//! Base64 as memcached reads and writes it for binary keys.
 //!
-//! Its reader skips every character outside the alphabet, takes `=` for zero bits, and looks at the padding only at the
-//! end of a group of four; what it makes of a malformed key is part of the protocol, as it names an item.
+//! Its reader skips every character outside the alphabet, reads `=` as zero bits, and checks the padding only at the end
+//! of a group of four. The result for a malformed key is part of the protocol, because it names an item.
 
 use super::KEY_LENGTH_MAX;
 
@@ -20,10 +20,10 @@ const VALUES: [u8; 256] = {
     values
 };
 
-/// Where a key is decoded.
+/// Space for a decoded key.
 pub(crate) type Buffer = [u8; KEY_LENGTH_MAX];
 
-/// Decodes a key of at most [`KEY_LENGTH_MAX`] characters; `None` if it is no base64 even to memcached.
+/// Decodes a key of at most [`KEY_LENGTH_MAX`] characters; `None` if even memcached refuses it.
 pub(crate) fn decode(text: &[u8], buffer: &mut Buffer) -> Option<usize> {
     let count = text
         .iter()

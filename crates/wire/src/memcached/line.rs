@@ -1,11 +1,11 @@
-//! The grammar that classic and meta commands share: a line ends in `\n` or `\r\n`, its words are parted by spaces.
+//! The grammar that classic and meta commands share: a line ends in `\n` or `\r\n`, and spaces separate its words.
 
 use memchr::memchr;
 
-/// memcached's tokenizer takes so many words of a line and ignores the rest.
+/// The number of words that memcached's tokenizer takes from a line; it ignores the rest.
 pub(crate) const WORDS_MAX: u8 = 23;
 
-/// The line without the `\r` before its end, where there is one.
+/// The line without a `\r` before its end.
 #[inline]
 pub(crate) fn trim(line: &[u8]) -> &[u8] {
     match line {
@@ -14,7 +14,7 @@ pub(crate) fn trim(line: &[u8]) -> &[u8] {
     }
 }
 
-/// The words of a line or of a part of it, at most 23 with the command itself.
+/// The words of a line or of a part of it: at most 23, including the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words<'a> {
     rest: &'a [u8],
@@ -40,16 +40,16 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What was not handed out yet, spaces included.
+    /// The text that has not been returned yet, including spaces.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The last word, which consumes the others.
+    /// True if the last word is `noreply`.
     #[inline]
     pub(crate) fn ends_with_noreply(self) -> bool {
-        // Few lines have a word left at all.
+        // Most lines have no word left.
         !self.rest.is_empty() && self.last() == Some(b"noreply")
     }
 }
@@ -75,7 +75,7 @@ impl<'a> Iterator for Words<'a> {
 /// Cuts a short word off at the first space, which stays with the rest.
 #[inline]
 pub(crate) fn cut(text: &[u8]) -> (&[u8], &[u8]) {
-    // Verbs, numbers and flags are short: a loop is through before the call of a vectorised search has begun.
+    // Verbs, numbers and flags are short: a loop ends sooner than the call of a vectorised search begins.
     let near = text.len().min(8);
     for (at, byte) in text[..near].iter().enumerate() {
         if *byte == b' ' {
@@ -100,7 +100,7 @@ pub(crate) fn cut_key(mut text: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// How long the line end is that stands here.
+/// The length of the line end at the head of `text`.
 #[inline]
 pub(crate) fn line_end(text: &[u8]) -> Option<usize> {
     match text {

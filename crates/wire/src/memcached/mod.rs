@@ -2,16 +2,17 @@
 //!
 //! | module | direction |
 //! |---|---|
-//! | [`text`] | a server reads command lines (classic and meta alike) and writes classic replies |
-//! | [`meta`] | what a meta command says, and the replies to it |
+//! | [`text`] | a server reads command lines, classic and meta, and writes classic replies |
+//! | [`meta`] | the contents of a meta command, and the replies to it |
 //! | [`binary`] | a server reads binary requests and writes responses |
 //! | [`client`] | the other side of all three |
 //!
-//! The behaviour is memcached 1.6.45's (`doc/protocol.txt`, `proto_text.c`, `proto_parser.c`, `proto_bin.c`), down to
-//! the texts of its errors and to what it lets pass. Each deliberate difference is named where it is made.
+//! The behaviour is that of memcached 1.6.45 (`doc/protocol.txt`, `proto_text.c`, `proto_parser.c`, `proto_bin.c`),
+//! including the texts of its errors and the malformed input that it accepts. Each deliberate difference is documented in
+//! the module that makes it.
 //!
-//! **Invariant:** a data block is never part of what a server-side parser uses: it uses the command line (or the binary
-//! header, extras and key), and says how long the block is that follows.
+//! **Invariant:** a server-side parser never uses a data block. It uses the command line, or the binary header, extras
+//! and key, and returns the length of the block that follows.
 
 mod base64;
 pub mod binary;
@@ -21,23 +22,30 @@ pub mod meta;
 mod number;
 pub mod text;
 
-/// The longest key, in bytes, as it is stored.
+/// The longest stored key, in bytes.
 pub const KEY_LENGTH_MAX: usize = 250;
 
-/// The longest value of which every protocol here can tell: a binary response counts it, with its flags and key, in 32
-/// bits.
+/// The longest value that every protocol here can express: a binary response counts the value, its flags and its key
+/// in 32 bits.
 pub const VALUE_LENGTH_MAX: u64 = u32::MAX as u64 - 4 - KEY_LENGTH_MAX as u64;
 
-/// The family of a connection's protocol, which its first byte tells.
+/// The family of a connection's protocol, recognized by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// Lines: classic and meta commands, mixed as the client likes.
+    /// Lines: classic and meta commands in any mixture.
     Text,
     /// Frames with a 24-byte header.
     Binary,
 }
 
-/// Tells the protocol of a connection by the first byte that its client sends.
+/// Recognizes the protocol of a connection by the first byte that its client sends.
+///
+/// ```
+/// use hikyaku_wire::memcached::{Dialect, dialect};
+///
+/// assert_eq!(dialect(b'g'), Dialect::Text);
+/// assert_eq!(dialect(0x80), Dialect::Binary);
+/// ```
 #[inline]
 pub fn dialect(first_byte: u8) -> Dialect {
     if first_byte == binary::MAGIC_REQUEST {

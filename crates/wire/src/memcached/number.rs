@@ -1,8 +1,8 @@
 //! Numbers as memcached reads them.
 //!
-//! Most are strict: digits only, no more of them than the type could ever need. The flags and the expiry of the
-//! classic storing commands go through C's `strtoul` and `strtol` instead, which skip white space, take a sign, stop at
-//! any white space, and whose 64-bit result is cut to 32 bits; clients depend on neither, tests on both.
+//! Most are strict: digits only, and no more digits than the type needs. memcached reads the flags and the expiry of
+//! classic storing commands with C's `strtoul` and `strtol` instead. These skip leading white space, accept a sign, stop
+//! at white space, and their 64-bit result is truncated to 32 bits. Clients depend on neither; memcached's tests do.
 
 /// Longest word that is read as a 32-bit number.
 const WORD_32_MAX: usize = 11;
@@ -12,7 +12,7 @@ const WORD_64_MAX: usize = 22;
 /// Digits only; `None` when empty or past 64 bits.
 #[inline]
 fn digits(word: &[u8]) -> Option<u64> {
-    // Nineteen digits cannot overflow, so that the common case needs no check within the loop.
+    // Nineteen digits cannot overflow, so the common case needs no check within the loop.
     if word.len() <= 19 {
         let mut sum = 0u64;
         for byte in word {
@@ -64,7 +64,7 @@ pub(crate) fn signed_32(word: &[u8]) -> Option<i32> {
     }
 }
 
-/// The length of a data block, at most `max`; a minus is read like everywhere, so that `-0` is none.
+/// The length of a data block, at most `max`. As elsewhere a minus is accepted, so `-0` is zero.
 #[inline]
 pub(crate) fn length(word: &[u8], max: u64) -> Option<u64> {
     if word.len() > WORD_32_MAX {
@@ -77,7 +77,7 @@ pub(crate) fn length(word: &[u8], max: u64) -> Option<u64> {
     length.filter(|length| *length <= max)
 }
 
-/// A space and a number of up to nine digits at the head of `text`, and what follows.
+/// A space and a number of up to nine digits at the head of `text`, and the rest of it.
 #[inline]
 pub(crate) fn field(text: &[u8]) -> Option<(u64, &[u8])> {
     let [b' ', first, rest @ ..] = text else {
@@ -108,8 +108,8 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// What `strtol` and its kin see at the head of `tail`: whether it's negative, and its magnitude. `None` when there is
-/// no number, when it exceeds 64 bits, or when something other than white space or the line's end follows.
+/// The sign and magnitude that `strtol` and `strtoul` find at the head of `tail`. `None` without a number, if it exceeds
+/// 64 bits, or if anything but white space or the end of the line follows it.
 fn scanned(tail: &[u8]) -> Option<(bool, u64)> {
     let start = tail.iter().position(|byte| !is_space(*byte))?;
     let tail = &tail[start..];
@@ -128,8 +128,8 @@ fn scanned(tail: &[u8]) -> Option<(bool, u64)> {
     Some((negative, digits(&tail[..length])?))
 }
 
-/// The flags of a storing command. `word` is the word itself and `tail` the line from there (or from white space
-/// before) to its end.
+/// The flags of a storing command. `word` is the word itself, `tail` the line from there, or from white space before
+/// it, to the end.
 #[inline]
 pub(crate) fn flags(word: &[u8], tail: &[u8]) -> Option<u32> {
     unsigned_32(word).or_else(|| lenient_flags(tail))
@@ -143,7 +143,7 @@ fn lenient_flags(tail: &[u8]) -> Option<u32> {
     } else {
         magnitude
     };
-    // A minus that makes the number wrap into the upper half is refused; one that wraps past it is not.
+    // `strtoul` wraps negative numbers; memcached refuses those that wrap into the upper half and accepts the others.
     if negative && value > i64::MAX as u64 {
         return None;
     }
@@ -155,7 +155,7 @@ fn lenient_flags(tail: &[u8]) -> Option<u32> {
 pub(crate) fn exptime(word: &[u8], tail: &[u8]) -> Option<i32> {
     match word {
         [b'0'] => Some(0),
-        // A lone minus is a number to the strict reader only.
+        // Only the strict reader accepts a lone minus.
         [b'-'] => None,
         _ => signed_32(word).or_else(|| lenient_exptime(tail)),
     }

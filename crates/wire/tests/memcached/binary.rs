@@ -31,7 +31,7 @@ fn every_truncation_asks_for_more() {
         for end in 0..used {
             match binary::parse(&frame[..end]) {
                 Parsed::More(least) => assert!(least > end && least <= used),
-                // What is no frame at all is known by its first byte.
+                // A wrong first byte is refused before the header is complete.
                 Parsed::Done(Err(error), _) => assert!(error.fatal() && frame[0] != binary::MAGIC_REQUEST),
                 Parsed::Done(Ok(_), _) => panic!("{}", describe::escaped(&frame[..end])),
             }

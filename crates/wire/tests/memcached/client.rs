@@ -1,4 +1,4 @@
-//! Both directions against each other: what a client writes, a server reads, and the other way round.
+//! Both directions against each other: the server's parser reads the client's requests, and the client's its replies.
 
 use crate::vectors::{Random, vectors};
 use crate::{describe, properties};
@@ -10,7 +10,7 @@ use hikyaku_wire::memcached::text::{self, Arithmetic, Delete, GetVerb, Store, St
 
 const REPLIES: &str = include_str!("../vectors/memcached-replies.txt");
 
-/// What a server makes of what a client wrote; the whole of it must be used.
+/// Parses on the server side what the client side wrote. The parser must use all of it.
 fn served(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut request = Vec::new();
     write(&mut request);
@@ -106,7 +106,7 @@ fn classic_requests_are_understood() {
 fn meta_requests_are_understood() {
     let get = |out: &mut Vec<u8>| {
         client::meta::begin(out, MetaVerb::Get, b"k", None);
-        client::meta::letter(out, b'v');
+        client::meta::flag(out, b'v');
         client::meta::number(out, b'N', 30);
         client::meta::token(out, b'O', b"abc");
         client::meta::end(out);
@@ -153,7 +153,7 @@ fn any_stream_of_replies_reads_the_same_byte_by_byte() {
     }
 }
 
-/// What a client makes of what a server wrote.
+/// Parses on the client side what the server side wrote.
 fn received(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut reply = Vec::new();
     write(&mut reply);
@@ -198,7 +198,7 @@ fn meta_replies_are_understood() {
         meta::seconds(out, Some(30));
         meta::key(out, b"foo", true);
         meta::key(out, b"foo", false);
-        meta::letter(out, b'W');
+        meta::flag(out, b'W');
         meta::end(out);
         out.extend_from_slice(b"hi\r\n");
     };
@@ -234,22 +234,22 @@ fn binary_requests_are_understood() {
         served(&|out| client::binary::key(out, Opcode::GETKQ, 1, b"k")),
         "0x0d quiet Get { with_key: true } key=k value=0 opaque=0x1 cas=0"
     );
-    let terms = client::binary::Terms {
+    let fields = client::binary::StoreFields {
         flags: 1,
         exptime: 2,
         cas: 3,
     };
     assert_eq!(
-        served(&|out| client::binary::store(out, Opcode::SET, 4, terms, b"k", b"hello")),
+        served(&|out| client::binary::store(out, Opcode::SET, 4, fields, b"k", b"hello")),
         "0x01 Store { verb: Set, flags: 1, exptime: 2 } key=k value=5 opaque=0x4 cas=3"
     );
-    let step = client::binary::Step {
+    let fields = client::binary::ArithmeticFields {
         delta: 1,
         initial: 2,
         exptime: u32::MAX,
     };
     assert_eq!(
-        served(&|out| client::binary::arithmetic(out, Opcode::DECREMENT, 0, step, b"k")),
+        served(&|out| client::binary::arithmetic(out, Opcode::DECREMENT, 0, fields, b"k")),
         "0x06 Arithmetic { increment: false, delta: 1, initial: 2, exptime: 4294967295 } key=k value=0 opaque=0x0 cas=0"
     );
     assert_eq!(

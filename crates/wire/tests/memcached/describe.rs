@@ -1,4 +1,4 @@
-//! What was parsed, as a line of text: for vectors, and to compare two ways to the same result.
+//! Parsed messages as lines of text, for vectors and for comparing two parsers.
 
 use hikyaku_wire::memcached::meta::{KeyBuffer, Meta, MetaVerb};
 use hikyaku_wire::memcached::text::{Command, Error, Get, Words};
@@ -9,7 +9,7 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
     bytes.escape_ascii().to_string()
 }
 
-/// A command, or what is wrong with it.
+/// A command or its error.
 pub(crate) fn text(result: &Result<Command<'_>, Error>) -> String {
     match result {
         Ok(command) => self::command(command),
@@ -17,7 +17,7 @@ pub(crate) fn text(result: &Result<Command<'_>, Error>) -> String {
     }
 }
 
-/// An error with all that follows from it.
+/// An error with its consequences.
 pub(crate) fn error(error: &Error) -> String {
     let mut out = format!("error {:?}", error.cause());
     if error.reply().is_empty() {

@@ -1,7 +1,7 @@
-//! What must hold for any input: shared by the tests here and by the fuzz targets.
+//! Properties that hold for any input, shared by these tests and the fuzz targets.
 //!
-//! A stream is read twice: as if all of it had come at once, and byte by byte (a long one in small pieces). Both must tell the same story, and each
-//! single call must keep to the contract of `Parsed`.
+//! Each stream is parsed twice: all at once, and byte by byte (a long one in small pieces). Both must give the same
+//! messages, and every call must keep the contract of `Parsed`.
 
 use super::describe;
 use hikyaku_wire::Parsed;
@@ -9,7 +9,7 @@ use hikyaku_wire::memcached::meta::MetaVerb;
 use hikyaku_wire::memcached::text::{self, Cause, Command, LINE_LENGTH_MAX};
 use hikyaku_wire::memcached::{binary, client};
 
-/// The contract of `Parsed`, whatever was parsed.
+/// Checks the contract of `Parsed`.
 pub(crate) fn kept<T>(parsed: Parsed<T>, input: &[u8]) -> Parsed<T> {
     match &parsed {
         Parsed::Done(_, used) => assert!(
@@ -22,29 +22,29 @@ pub(crate) fn kept<T>(parsed: Parsed<T>, input: &[u8]) -> Parsed<T> {
     parsed
 }
 
-/// What a parser of streams makes of the bytes at hand.
-enum Step {
-    /// So many bytes are dealt with.
+/// The result of parsing the available bytes of a stream.
+enum Outcome {
+    /// This many bytes have been used.
     Used(usize),
-    /// More are needed.
+    /// More bytes are needed.
     More,
     /// The connection is closed.
     Closed,
 }
 
-/// Something that reads a stream and tells what it read.
+/// Parses a stream and logs its messages.
 trait Reader: Default {
-    fn step(&mut self, input: &[u8]) -> Step;
-    fn story(self) -> Vec<String>;
+    fn advance(&mut self, input: &[u8]) -> Outcome;
+    fn log(self) -> Vec<String>;
 }
 
 fn read_at_once<R: Reader>(input: &[u8]) -> Vec<String> {
     let mut reader = R::default();
     feed(&mut reader, input);
-    reader.story()
+    reader.log()
 }
 
-/// So many pieces at most, as each piece reads again what is left of the last one.
+/// The number of pieces is limited because each one is parsed together with the rest of the one before.
 const PIECES_MAX: usize = 800;
 
 fn read_by_byte<R: Reader>(input: &[u8]) -> Vec<String> {
@@ -57,23 +57,23 @@ fn read_by_byte<R: Reader>(input: &[u8]) -> Vec<String> {
             None => break,
         }
     }
-    reader.story()
+    reader.log()
 }
 
-/// Steps as far as the input goes; how far that is, unless the connection was closed.
+/// Advances to the end of the input. Returns the number of bytes used, or `None` if the connection was closed.
 fn feed<R: Reader>(reader: &mut R, input: &[u8]) -> Option<usize> {
     let mut used = 0;
     while used < input.len() {
-        match reader.step(&input[used..]) {
-            Step::Used(more) => used += more,
-            Step::More => break,
-            Step::Closed => return None,
+        match reader.advance(&input[used..]) {
+            Outcome::Used(more) => used += more,
+            Outcome::More => break,
+            Outcome::Closed => return None,
         }
     }
     Some(used)
 }
 
-/// What a text connection is in the middle of.
+/// The state of a text connection between two calls.
 #[derive(Default)]
 enum State {
     #[default]
@@ -86,31 +86,31 @@ enum State {
 #[derive(Default)]
 struct TextReader {
     state: State,
-    story: Vec<String>,
+    log: Vec<String>,
 }
 
 impl TextReader {
-    fn refuse(&mut self, error: text::Error, used: usize) -> Step {
+    fn refuse(&mut self, error: text::Error, used: usize) -> Outcome {
         if error.fatal() {
-            return Step::Closed;
+            return Outcome::Closed;
         }
         self.state = match error.swallow() {
             0 if error.skip_line() => State::SkipLine,
             0 => State::Line,
             bytes => State::Swallow(bytes),
         };
-        Step::Used(used)
+        Outcome::Used(used)
     }
 
-    fn line(&mut self, input: &[u8]) -> Step {
+    fn line(&mut self, input: &[u8]) -> Outcome {
         let (result, used) = match kept(text::parse(input), input) {
             Parsed::Done(result, used) => (result, used),
-            Parsed::More(_) => return Step::More,
+            Parsed::More(_) => return Outcome::More,
         };
         if result.is_ok() {
             trailing_space(&input[..used], &result);
         }
-        self.story
+        self.log
             .push(describe::text(&result).trim_end_matches(" skip-line").to_owned());
         match result {
             Ok(Command::Store(store)) => self.state = State::Swallow(store.length + 2),
@@ -121,11 +121,11 @@ impl TextReader {
             Ok(_) => {}
             Err(error) => return self.refuse(error, used),
         }
-        Step::Used(used)
+        Outcome::Used(used)
     }
 
-    fn keys(&mut self, input: &[u8]) -> Step {
-        let last = self.story.last_mut().expect("keys follow a command");
+    fn keys(&mut self, input: &[u8]) -> Outcome {
+        let last = self.log.last_mut().expect("keys follow a command");
         match kept(text::parse_keys(input), input) {
             Parsed::Done(Ok(run), used) => {
                 for key in run.keys {
@@ -135,19 +135,19 @@ impl TextReader {
                 if run.complete {
                     self.state = State::Line;
                 }
-                Step::Used(used)
+                Outcome::Used(used)
             }
             Parsed::Done(Err(error), used) => {
                 *last = describe::error(&error).trim_end_matches(" skip-line").to_owned();
                 self.refuse(error, used)
             }
-            Parsed::More(_) => Step::More,
+            Parsed::More(_) => Outcome::More,
         }
     }
 }
 
 impl Reader for TextReader {
-    fn step(&mut self, input: &[u8]) -> Step {
+    fn advance(&mut self, input: &[u8]) -> Outcome {
         match self.state {
             State::Line => self.line(input),
             State::Keys => self.keys(input),
@@ -156,7 +156,7 @@ impl Reader for TextReader {
                 if found {
                     self.state = State::Line;
                 }
-                Step::Used(used)
+                Outcome::Used(used)
             }
             State::Swallow(bytes) => {
                 let used = bytes.min(input.len() as u64);
@@ -165,17 +165,17 @@ impl Reader for TextReader {
                 } else {
                     State::Swallow(bytes - used)
                 };
-                Step::Used(used as usize)
+                Outcome::Used(used as usize)
             }
         }
     }
 
-    fn story(self) -> Vec<String> {
-        self.story
+    fn log(self) -> Vec<String> {
+        self.log
     }
 }
 
-/// A space at a line's end means nothing, but it takes the line out of the short ways through the parser.
+/// A space at the end of a line has no meaning, but the line then misses the parser's fast paths.
 fn trailing_space(line: &[u8], result: &Result<Command<'_>, text::Error>) {
     let Some(bare) = line.strip_suffix(b"\r\n").or(line.strip_suffix(b"\n")) else {
         return;
@@ -199,7 +199,7 @@ pub(crate) fn text_stream(input: &[u8]) {
         read_at_once::<TextReader>(input),
         read_by_byte::<TextReader>(input),
     );
-    // What is said of a line without an end in view depends on how much of it is there, and so does everything after it.
+    // The result for an unfinished line depends on how much of it has arrived, and so do all later results.
     let end = longest_line(input);
     if end > LINE_LENGTH_MAX {
         let same = once.iter().zip(&by_byte).take_while(|(a, b)| a == b).count();
@@ -220,32 +220,32 @@ fn longest_line(input: &[u8]) -> usize {
 #[derive(Default)]
 struct BinaryReader {
     swallow: u64,
-    story: Vec<String>,
+    log: Vec<String>,
 }
 
 impl Reader for BinaryReader {
-    fn step(&mut self, input: &[u8]) -> Step {
+    fn advance(&mut self, input: &[u8]) -> Outcome {
         if self.swallow > 0 {
             let used = self.swallow.min(input.len() as u64);
             self.swallow -= used;
-            return Step::Used(used as usize);
+            return Outcome::Used(used as usize);
         }
         match kept(binary::parse(input), input) {
             Parsed::Done(result, used) => {
-                self.story.push(describe::binary(&result));
+                self.log.push(describe::binary(&result));
                 match result {
                     Ok(request) => self.swallow = u64::from(request.value_length),
-                    Err(error) if error.fatal() => return Step::Closed,
+                    Err(error) if error.fatal() => return Outcome::Closed,
                     Err(error) => self.swallow = error.swallow(),
                 }
-                Step::Used(used)
+                Outcome::Used(used)
             }
-            Parsed::More(_) => Step::More,
+            Parsed::More(_) => Outcome::More,
         }
     }
 
-    fn story(self) -> Vec<String> {
-        self.story
+    fn log(self) -> Vec<String> {
+        self.log
     }
 }
 
@@ -260,28 +260,28 @@ pub(crate) fn binary_stream(input: &[u8]) {
 
 #[derive(Default)]
 struct ReplyReader {
-    story: Vec<String>,
+    log: Vec<String>,
 }
 
 impl Reader for ReplyReader {
-    fn step(&mut self, input: &[u8]) -> Step {
+    fn advance(&mut self, input: &[u8]) -> Outcome {
         let line = kept(client::text::parse(input), input);
         match kept(client::text::parse_whole(input), input) {
             Parsed::Done(result, used) => {
                 assert!(matches!(line, Parsed::Done(_, line) if line <= used));
-                self.story.push(describe::reply(&result));
+                self.log.push(describe::reply(&result));
                 if result.is_err() {
-                    Step::Closed
+                    Outcome::Closed
                 } else {
-                    Step::Used(used)
+                    Outcome::Used(used)
                 }
             }
-            Parsed::More(_) => Step::More,
+            Parsed::More(_) => Outcome::More,
         }
     }
 
-    fn story(self) -> Vec<String> {
-        self.story
+    fn log(self) -> Vec<String> {
+        self.log
     }
 }
 
@@ -298,28 +298,28 @@ pub(crate) fn reply_stream(input: &[u8]) {
 
 #[derive(Default)]
 struct ResponseReader {
-    story: Vec<String>,
+    log: Vec<String>,
 }
 
 impl Reader for ResponseReader {
-    fn step(&mut self, input: &[u8]) -> Step {
+    fn advance(&mut self, input: &[u8]) -> Outcome {
         let head = kept(client::binary::parse(input), input);
         match kept(client::binary::parse_whole(input), input) {
             Parsed::Done(result, used) => {
                 assert!(matches!(head, Parsed::Done(_, head) if head <= used));
-                self.story.push(describe::response(&result));
+                self.log.push(describe::response(&result));
                 if result.is_err() {
-                    Step::Closed
+                    Outcome::Closed
                 } else {
-                    Step::Used(used)
+                    Outcome::Used(used)
                 }
             }
-            Parsed::More(_) => Step::More,
+            Parsed::More(_) => Outcome::More,
         }
     }
 
-    fn story(self) -> Vec<String> {
-        self.story
+    fn log(self) -> Vec<String> {
+        self.log
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a frame, and how a server answers it.
+//! Refused frames: the status, the response, and the bytes to skip.
 
 use super::{Opcode, Status, status};
 
@@ -16,7 +16,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// What the response says.
+    /// The status of the response.
     pub fn status(&self) -> Status {
         self.status
     }
@@ -26,27 +26,28 @@ impl Error {
         self.opcode
     }
 
-    /// To be returned as it came.
+    /// The frame's opaque, which the response repeats.
     pub fn opaque(&self) -> u32 {
         self.opaque
     }
 
-    /// Whether the connection must be closed after the response.
+    /// Returns true if the server must close the connection after the response.
     pub fn fatal(&self) -> bool {
         self.fatal
     }
 
-    /// Whether the frame as such is sound, so that a client that is not authenticated must learn that first.
+    /// Returns true if the frame's lengths are consistent. A server that requires authentication then reports that it is
+    /// missing, before this error.
     pub fn framed(&self) -> bool {
         self.framed
     }
 
-    /// How many bytes after the used ones belong to the refused frame and are to be thrown away.
+    /// The number of bytes of the refused frame that follow the used ones, to be discarded.
     pub fn swallow(&self) -> u64 {
         self.swallow
     }
 
-    /// Appends the response; nothing if this was no frame at all.
+    /// Appends the response; nothing if the first byte was not that of a request.
     pub fn reply(&self, out: &mut Vec<u8>) {
         if self.magic {
             status(out, self.opcode, self.opaque, 0, self.status);

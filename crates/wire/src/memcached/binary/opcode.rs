@@ -1,6 +1,6 @@
-//! What a frame asks for.
+//! Opcodes.
 
-/// An opcode, known or not, as it was sent: responses repeat it.
+/// An opcode as sent, known or not. Responses repeat it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Opcode(pub u8);
 
@@ -9,15 +9,15 @@ impl Opcode {
     pub const GET: Opcode = Opcode(0x00);
     /// Stores.
     pub const SET: Opcode = Opcode(0x01);
-    /// Stores if nothing is there.
+    /// Stores if the key is absent.
     pub const ADD: Opcode = Opcode(0x02);
-    /// Stores if something is there.
+    /// Stores if the key is present.
     pub const REPLACE: Opcode = Opcode(0x03);
     /// Removes.
     pub const DELETE: Opcode = Opcode(0x04);
     /// Adds to a number.
     pub const INCREMENT: Opcode = Opcode(0x05);
-    /// Takes from a number.
+    /// Subtracts from a number.
     pub const DECREMENT: Opcode = Opcode(0x06);
     /// Ends the connection.
     pub const QUIT: Opcode = Opcode(0x07);
@@ -25,9 +25,9 @@ impl Opcode {
     pub const FLUSH: Opcode = Opcode(0x08);
     /// Reads; a miss has no response.
     pub const GETQ: Opcode = Opcode(0x09);
-    /// Does nothing, and says so.
+    /// Does nothing; it has a response.
     pub const NOOP: Opcode = Opcode(0x0a);
-    /// Tells the version.
+    /// Returns the version.
     pub const VERSION: Opcode = Opcode(0x0b);
     /// Reads, and returns the key too.
     pub const GETK: Opcode = Opcode(0x0c);
@@ -37,7 +37,7 @@ impl Opcode {
     pub const APPEND: Opcode = Opcode(0x0e);
     /// Adds to the beginning of a value.
     pub const PREPEND: Opcode = Opcode(0x0f);
-    /// Tells statistics.
+    /// Returns statistics.
     pub const STAT: Opcode = Opcode(0x10);
     /// [`Opcode::SET`]; success has no response.
     pub const SETQ: Opcode = Opcode(0x11);
@@ -69,14 +69,14 @@ impl Opcode {
     pub const SASL_LIST_MECHS: Opcode = Opcode(0x20);
     /// Begins an authentication.
     pub const SASL_AUTH: Opcode = Opcode(0x21);
-    /// Goes on with an authentication.
+    /// Continues an authentication.
     pub const SASL_STEP: Opcode = Opcode(0x22);
     /// [`Opcode::GAT`] that returns the key too.
     pub const GATK: Opcode = Opcode(0x23);
     /// [`Opcode::GATK`]; a miss has no response.
     pub const GATKQ: Opcode = Opcode(0x24);
 
-    /// Whether the expected outcome has no response: a miss of those that read, success of the others.
+    /// Returns true if the expected outcome has no response: a miss for opcodes that read, success for the others.
     #[inline]
     pub fn quiet(self) -> bool {
         const QUIET: u64 = {

@@ -1,4 +1,4 @@
-//! From a frame to a request.
+//! The parser of requests.
 
 use super::request::{Concatenate, Operation, Request, Sasl, StoreVerb};
 use super::{BODY_LENGTH_MAX, Error, HEADER_LENGTH, MAGIC_REQUEST, MECHANISM_LENGTH_MAX, Opcode, Status};
@@ -48,13 +48,13 @@ impl Header {
         }
     }
 
-    /// Bytes after extras and key. Only for a frame that was found sound.
+    /// The length of the value. The frame's lengths must be consistent.
     #[inline]
     fn value_length(&self) -> u32 {
         self.body_length - (self.key_length + self.extras_length) as u32
     }
 
-    /// What the frame says of itself must agree.
+    /// Checks that the frame's lengths are consistent and within their limits.
     #[inline]
     fn check(&self, body_length_max: u32) -> Result<(), Error> {
         if self.key_length + self.extras_length > self.body_length as usize {
@@ -85,7 +85,7 @@ impl Header {
         }
     }
 
-    /// An error after which the connection goes on.
+    /// An error after which the connection stays open.
     #[cold]
     fn refused(&self, status: Status) -> Error {
         Error {
@@ -100,7 +100,7 @@ impl Header {
     }
 }
 
-/// Which parts a frame must, may or must not have.
+/// The parts that a frame must, may or must not have.
 #[derive(Clone, Copy)]
 struct Shape {
     key: Part,
@@ -108,7 +108,7 @@ struct Shape {
     value: bool,
 }
 
-/// Whether a part of a frame is there.
+/// The rule for one part of a frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Must,
@@ -118,8 +118,8 @@ enum Part {
 
 /// Reads the request at the head of the input.
 ///
-/// The bytes used are those of header, extras and key; the value follows. An error uses the header alone, so that it is
-/// known as soon as the header is.
+/// The bytes used are those of header, extras and key; the value follows them. An error uses only the header, so it is
+/// reported as soon as the header has arrived.
 #[inline]
 pub fn parse(input: &[u8]) -> Parsed<Result<Request<'_>, Error>> {
     parse_within(input, BODY_LENGTH_MAX)
@@ -136,7 +136,7 @@ pub fn parse_within(input: &[u8], body_length_max: u32) -> Parsed<Result<Request
     if bytes[0] != MAGIC_REQUEST {
         return no_frame(&header, HEADER_LENGTH);
     }
-    // The commonest by far: a key and nothing else.
+    // By far the most frequent request: a key and nothing else.
     let plain_get = matches!(
         header.opcode,
         Opcode::GET | Opcode::GETQ | Opcode::GETK | Opcode::GETKQ
@@ -154,7 +154,7 @@ pub fn parse_within(input: &[u8], body_length_max: u32) -> Parsed<Result<Request
     Parsed::Done(Ok(request(&header, key, Operation::Get { with_key })), used)
 }
 
-/// Too little for a header, but enough to tell that there will be none.
+/// Input shorter than a header: a wrong first byte is reported at once.
 #[cold]
 fn short(input: &[u8]) -> Parsed<Result<Request<'_>, Error>> {
     match input.first() {
@@ -163,7 +163,7 @@ fn short(input: &[u8]) -> Parsed<Result<Request<'_>, Error>> {
     }
 }
 
-/// The stream is out of step, or its client speaks another protocol: memcached closes without a word.
+/// The stream is corrupt, or the client speaks another protocol: memcached closes without a response.
 #[cold]
 fn no_frame<'a>(header: &Header, used: usize) -> Parsed<Result<Request<'a>, Error>> {
     Parsed::Done(
@@ -207,7 +207,7 @@ fn parse_any<'a>(
     }
 }
 
-/// Whether the frame has the parts that its opcode wants.
+/// Checks that the frame has the parts that its opcode requires.
 fn check_shape(header: &Header) -> Result<(), Error> {
     let Some(shape) = shape(header) else {
         return Err(header.refused(Status::UnknownCommand));
@@ -258,7 +258,7 @@ fn shape(header: &Header) -> Option<Shape> {
     }
 }
 
-/// What is asked for; the extras have the length that the shape wants.
+/// Reads the operation. The extras have the length that the opcode requires.
 fn operation(opcode: Opcode, extras: &[u8]) -> Option<Operation> {
     let word = |at: usize| {
         extras

@@ -1,37 +1,37 @@
-//! What a request says.
+//! Parsed requests.
 
 use super::Opcode;
 
 /// A request without its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
-    /// As sent; [`Opcode::quiet`] tells whether the expected outcome has no response.
+    /// The opcode as sent. See [`Opcode::quiet`] for the requests whose expected outcome has no response.
     pub opcode: Opcode,
-    /// To be returned as it came.
+    /// The client's identifier of the request, which the response repeats.
     pub opaque: u32,
     /// The cas that the item must have; 0 for any.
     pub cas: u64,
-    /// The key; the mechanism of an authentication, the name of a group of statistics.
+    /// The key, the mechanism of an authentication, or the name of a group of statistics.
     pub key: &'a [u8],
-    /// So many bytes of value follow.
+    /// The length of the value that follows.
     pub value_length: u32,
-    /// What is asked for.
+    /// The operation with its arguments.
     pub operation: Operation,
 }
 
-/// What a request asks for, its quiet form aside.
+/// The operations, each for the normal and the quiet form of its opcode.
 ///
-/// Expiry times are as sent, unsigned: a time that looks negative to other protocols is one far in the future here.
+/// Expiry times are unsigned, as sent: what other protocols read as negative is a time far in the future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Get(K)(Q).
     Get {
-        /// Whether the response has the key.
+        /// True if the response has the key.
         with_key: bool,
     },
     /// GAT(K)(Q).
     GetAndTouch {
-        /// Whether the response has the key.
+        /// True if the response has the key.
         with_key: bool,
         /// The new expiry.
         exptime: u32,
@@ -43,7 +43,7 @@ pub enum Operation {
     },
     /// Set, Add, Replace.
     Store {
-        /// On which condition.
+        /// The condition.
         verb: StoreVerb,
         /// The client's flags.
         flags: u32,
@@ -56,18 +56,18 @@ pub enum Operation {
     Delete,
     /// Increment, Decrement.
     Arithmetic {
-        /// Increment rather than Decrement.
+        /// True for Increment, false for Decrement.
         increment: bool,
-        /// By how much.
+        /// The amount to add or subtract.
         delta: u64,
-        /// The value of a number that is made because none is there.
+        /// The initial value if the key is absent.
         initial: u64,
-        /// The expiry of a number that is made; all ones if none shall be.
+        /// The expiry of an item created with the initial value; all ones to create none.
         exptime: u32,
     },
     /// Flush.
     Flush {
-        /// When; 0 for now.
+        /// The delay in seconds; 0 for now.
         exptime: u32,
     },
     /// Quit.
@@ -82,33 +82,33 @@ pub enum Operation {
     Sasl(Sasl),
 }
 
-/// On which condition a value is stored.
+/// The condition on which a value is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreVerb {
-    /// Whatever is there.
+    /// None.
     Set,
-    /// Only if nothing is there.
+    /// The key is absent.
     Add,
-    /// Only if something is there.
+    /// The key is present.
     Replace,
 }
 
-/// On which side of a value to add.
+/// Where bytes are added to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concatenate {
-    /// After it.
+    /// The end.
     Append,
-    /// Before it.
+    /// The beginning.
     Prepend,
 }
 
 /// A step of an authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sasl {
-    /// Which mechanisms are there?
+    /// List the mechanisms.
     ListMechanisms,
-    /// Begin; the key names the mechanism, the value is its first message.
+    /// Begin. The key names the mechanism; the value is its first message.
     Authenticate,
-    /// Go on.
+    /// Continue.
     Step,
 }

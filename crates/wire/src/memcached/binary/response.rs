@@ -2,47 +2,47 @@
 
 use super::{HEADER_LENGTH, MAGIC_RESPONSE, Opcode};
 
-/// How a request ended. The display text is the body of the response.
+/// The outcome of a request. Its display text is the body of the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[repr(u16)]
 pub enum Status {
-    /// Well.
+    /// Success.
     #[error("")]
     Success = 0x00,
-    /// There is no such item.
+    /// The key is absent.
     #[error("Not found")]
     NotFound = 0x01,
-    /// There is such an item, or its cas differs.
+    /// The key is present, or its cas differs.
     #[error("Data exists for key.")]
     Exists = 0x02,
-    /// The item is larger than items may be.
+    /// The item is larger than the limit.
     #[error("Too large.")]
     TooLarge = 0x03,
-    /// The frame makes no sense.
+    /// The frame is malformed.
     #[error("Invalid arguments")]
     InvalidArguments = 0x04,
     /// The condition was not met.
     #[error("Not stored.")]
     NotStored = 0x05,
-    /// Increment or Decrement of an item that is no number.
+    /// Increment or Decrement of a value that does not parse as a number.
     #[error("Non-numeric server-side value for incr or decr")]
     NonNumeric = 0x06,
     /// Not authenticated.
     #[error("Auth failure.")]
     AuthenticationFailed = 0x20,
-    /// The mechanism wants another step.
+    /// The mechanism needs another step.
     #[error("")]
     AuthenticationContinues = 0x21,
     /// No such opcode.
     #[error("Unknown command")]
     UnknownCommand = 0x81,
-    /// There is no room.
+    /// The store has no room for the item.
     #[error("Out of memory")]
     OutOfMemory = 0x82,
 }
 
 impl Status {
-    /// The status that a number stands for.
+    /// The status with this number.
     pub fn of_code(code: u16) -> Option<Status> {
         const ALL: [Status; 11] = [
             Status::Success,
@@ -77,26 +77,26 @@ impl Status {
     }
 }
 
-/// What a response's header says.
+/// The header of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// That of the request.
+pub struct ResponseHeader {
+    /// The opcode of the request.
     pub opcode: Opcode,
-    /// How it ended.
+    /// The outcome.
     pub status: Status,
-    /// That of the request.
+    /// The opaque of the request.
     pub opaque: u32,
     /// The item's.
     pub cas: u64,
-    /// Bytes of extras.
+    /// The length of the extras in bytes.
     pub extras_length: u8,
-    /// Bytes of key.
+    /// The length of the key in bytes.
     pub key_length: u16,
-    /// Bytes of extras, key and value together.
+    /// The length of extras, key and value together, in bytes.
     pub body_length: u32,
 }
 
-impl Head {
+impl ResponseHeader {
     #[inline]
     fn bytes(&self) -> [u8; HEADER_LENGTH] {
         let mut bytes = [0; HEADER_LENGTH];
@@ -112,13 +112,13 @@ impl Head {
     }
 }
 
-/// Appends a header; extras, key and value are to follow.
+/// Appends a header. The caller appends extras, key and value.
 #[inline]
-pub fn header(out: &mut Vec<u8>, head: &Head) {
+pub fn header(out: &mut Vec<u8>, head: &ResponseHeader) {
     out.extend_from_slice(&head.bytes());
 }
 
-/// Appends everything of a response to Get, GAT or Touch but the value, of which `length` bytes are to follow: at most
+/// Appends a response to Get, GAT or Touch up to its value. The caller appends the `length` bytes of the value, at most
 /// [`VALUE_LENGTH_MAX`](crate::memcached::VALUE_LENGTH_MAX).
 #[inline]
 pub fn value_head(
@@ -130,7 +130,7 @@ pub fn value_head(
     key: &[u8],
     length: u32,
 ) {
-    let head = Head {
+    let head = ResponseHeader {
         opcode,
         status: Status::Success,
         opaque,
@@ -146,7 +146,7 @@ pub fn value_head(
     out.extend_from_slice(key);
 }
 
-/// Appends a response with a status and its text; for [`Status::Success`] that is the header alone.
+/// Appends a response with a status and its text. For [`Status::Success`] this is only the header.
 pub fn status(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, cas: u64, status: Status) {
     message(out, opcode, opaque, cas, status, &[], status.text());
 }
@@ -162,7 +162,7 @@ pub fn message(
     value: &[u8],
 ) {
     let body_length = (key.len() + value.len()) as u32;
-    let head = Head {
+    let head = ResponseHeader {
         opcode,
         status,
         opaque,
@@ -202,7 +202,7 @@ pub fn stat(out: &mut Vec<u8>, opaque: u32, name: impl AsRef<[u8]>, value: impl 
     );
 }
 
-/// Appends the response of an authentication that wants another step.
+/// Appends the response of an authentication that needs another step.
 pub fn continuation(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, challenge: &[u8]) {
     message(
         out,

@@ -4,7 +4,7 @@ use super::Error;
 use crate::Parsed;
 use crate::memcached::binary::{HEADER_LENGTH, MAGIC_REQUEST, MAGIC_RESPONSE, Opcode, Status};
 
-/// Appends a request: its header, extras and key. So many bytes of value are to follow.
+/// Appends the header, extras and key of a request. The caller appends `value_length` bytes of value.
 #[inline]
 pub fn request(
     out: &mut Vec<u8>,
@@ -29,20 +29,20 @@ pub fn request(
     out.extend_from_slice(key);
 }
 
-/// Appends a request of a key alone: Get(K)(Q), Delete(Q), Stat.
+/// Appends a request with only a key: Get(K)(Q), Delete(Q), Stat.
 #[inline]
 pub fn key(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, key: &[u8]) {
     request(out, opcode, opaque, 0, &[], key, 0);
 }
 
-/// Appends a request of a header alone: No-op, Version, Quit(Q), Flush(Q), Stat, SASL list.
+/// Appends a request with only a header: No-op, Version, Quit(Q), Flush(Q), Stat, SASL list.
 pub fn bare(out: &mut Vec<u8>, opcode: Opcode, opaque: u32) {
     request(out, opcode, opaque, 0, &[], &[], 0);
 }
 
-/// What Set, Add, Replace and their quiet forms say but for key and value.
+/// The fields of Set, Add, Replace and their quiet forms beside key and value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Terms {
+pub struct StoreFields {
     /// The client's flags.
     pub flags: u32,
     /// The expiry.
@@ -53,77 +53,77 @@ pub struct Terms {
 
 /// Appends Set, Add, Replace or a quiet form of them.
 #[inline]
-pub fn store(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, terms: Terms, key: &[u8], value: &[u8]) {
+pub fn store(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, fields: StoreFields, key: &[u8], value: &[u8]) {
     let mut extras = [0; 8];
-    extras[..4].copy_from_slice(&terms.flags.to_be_bytes());
-    extras[4..].copy_from_slice(&terms.exptime.to_be_bytes());
-    request(out, opcode, opaque, terms.cas, &extras, key, value.len() as u32);
+    extras[..4].copy_from_slice(&fields.flags.to_be_bytes());
+    extras[4..].copy_from_slice(&fields.exptime.to_be_bytes());
+    request(out, opcode, opaque, fields.cas, &extras, key, value.len() as u32);
     out.extend_from_slice(value);
 }
 
-/// Appends a request of a key and a value without extras: Append(Q), Prepend(Q), SASL authentication and step.
+/// Appends a request with key and value but no extras: Append(Q), Prepend(Q), SASL authentication and step.
 pub fn pair(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, key: &[u8], value: &[u8]) {
     request(out, opcode, opaque, 0, &[], key, value.len() as u32);
     out.extend_from_slice(value);
 }
 
-/// Appends Touch, GAT(K)(Q) (with a key), or Flush(Q) with a delay (without).
+/// Appends Touch or GAT(K)(Q) with a key, or Flush(Q) with a delay and an empty key.
 pub fn timed(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, exptime: u32, key: &[u8]) {
     request(out, opcode, opaque, 0, &exptime.to_be_bytes(), key, 0);
 }
 
-/// What Increment and Decrement say but for the key.
+/// The fields of Increment and Decrement beside the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
-    /// By how much.
+pub struct ArithmeticFields {
+    /// The amount to add or subtract.
     pub delta: u64,
-    /// The value of a number that is made because none is there.
+    /// The initial value if the key is absent.
     pub initial: u64,
-    /// The expiry of a number that is made; all ones if none shall be.
+    /// The expiry of an item created with the initial value; all ones to create none.
     pub exptime: u32,
 }
 
 /// Appends Increment, Decrement or a quiet form of them.
-pub fn arithmetic(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, step: Step, key: &[u8]) {
+pub fn arithmetic(out: &mut Vec<u8>, opcode: Opcode, opaque: u32, fields: ArithmeticFields, key: &[u8]) {
     let mut extras = [0; 20];
-    extras[..8].copy_from_slice(&step.delta.to_be_bytes());
-    extras[8..16].copy_from_slice(&step.initial.to_be_bytes());
-    extras[16..].copy_from_slice(&step.exptime.to_be_bytes());
+    extras[..8].copy_from_slice(&fields.delta.to_be_bytes());
+    extras[8..16].copy_from_slice(&fields.initial.to_be_bytes());
+    extras[16..].copy_from_slice(&fields.exptime.to_be_bytes());
     request(out, opcode, opaque, 0, &extras, key, 0);
 }
 
 /// A response without its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response<'a> {
-    /// That of the request.
+    /// The opcode of the request.
     pub opcode: Opcode,
-    /// How it ended, as a number; see [`Response::known_status`].
+    /// The outcome as a number; see [`Response::known_status`].
     pub status: u16,
-    /// That of the request.
+    /// The opaque of the request.
     pub opaque: u32,
-    /// The item's.
+    /// The item's cas.
     pub cas: u64,
     /// The flags of a value.
     pub extras: &'a [u8],
     /// The key or the name of a statistic.
     pub key: &'a [u8],
-    /// So many bytes of value follow: the item's, or the text of an error.
+    /// The length of the value that follows: the item's value, or the text of an error.
     pub value_length: u32,
 }
 
 impl Response<'_> {
-    /// The status, if it is one that memcached has.
+    /// The status; `None` if memcached has no such status.
     pub fn known_status(&self) -> Option<Status> {
         Status::of_code(self.status)
     }
 
-    /// Whether all went well.
+    /// Returns true if the request succeeded.
     #[inline]
     pub fn is_success(&self) -> bool {
         self.status == 0
     }
 
-    /// The client's flags that a response to Get and its kin carries.
+    /// The client's flags of an item; 0 for responses without them.
     #[inline]
     pub fn flags(&self) -> u32 {
         self.extras
@@ -132,7 +132,7 @@ impl Response<'_> {
     }
 }
 
-/// Reads a response; its value is left in the input.
+/// Reads a response without its value, which follows the used bytes.
 #[inline]
 pub fn parse(input: &[u8]) -> Parsed<Result<Response<'_>, Error>> {
     if let Some(&magic) = input.first()

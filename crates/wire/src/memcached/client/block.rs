@@ -1,12 +1,12 @@
-//! Values behind text replies.
+//! Values after text replies.
 
 use super::Error;
 use crate::Parsed;
 
-/// Reads a value of so many bytes and the line end after it.
+/// Reads a value of `length` bytes and the line end after it.
 #[inline]
 pub(super) fn parse(input: &[u8], length: u64) -> Parsed<Result<&[u8], Error>> {
-    // What cannot be addressed cannot be in the input either.
+    // A length beyond the address space exceeds any input.
     let Some((length, used)) = usize::try_from(length)
         .ok()
         .and_then(|l| Some((l, l.checked_add(2)?)))

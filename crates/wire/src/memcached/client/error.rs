@@ -1,22 +1,22 @@
-//! What a server can send that is no reply.
+//! Errors in replies.
 
-/// The stream from the server is out of step; the connection is of no use any more.
+/// A malformed reply. The rest of the stream cannot be parsed, so the client must close the connection.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A line without an end.
     #[error("a reply line is longer than {max} bytes")]
     LineTooLong {
-        /// The longest that is read.
+        /// The limit.
         max: usize,
     },
-    /// A `VALUE` line that does not say how long the value is.
+    /// A `VALUE` line without a valid length.
     #[error("a VALUE line lacks its flags or its length")]
     ValueLine,
-    /// A `VA` line that does not say how long the value is.
+    /// A `VA` line without a valid length.
     #[error("a VA line lacks its length")]
     MetaLine,
-    /// There is no line end where the value should end.
+    /// The value does not end in a line end.
     #[error("a value of {length} bytes does not end in a line end")]
     BlockEnd {
         /// The length announced.

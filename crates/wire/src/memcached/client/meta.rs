@@ -1,4 +1,4 @@
-//! Meta requests: begun, given flags, ended.
+//! Meta requests: [`begin`], append flags, [`end`].
 //!
 //! ```
 //! use hikyaku_wire::memcached::client::meta;
@@ -6,19 +6,20 @@
 //!
 //! let mut out = Vec::new();
 //! meta::begin(&mut out, MetaVerb::Get, b"k", None);
-//! meta::letter(&mut out, b'v');
+//! meta::flag(&mut out, b'v');
 //! meta::number(&mut out, b'T', 30);
 //! meta::end(&mut out);
 //! assert_eq!(out, b"mg k v T30\r\n");
 //! ```
 //!
-//! Replies are read by [`text::parse`](super::text::parse).
+//! [`text::parse`](super::text::parse) reads the replies.
 
 use crate::memcached::base64;
 use crate::memcached::meta::MetaVerb;
 use format::{append, c};
 
-/// Begins a command. The `length` is that of the value of `ms`; the value and a line end are to follow [`end`].
+/// Begins a command. For `ms`, `length` is the length of the value; the caller appends the value and a line end after
+/// [`end`].
 #[inline]
 pub fn begin(out: &mut Vec<u8>, verb: MetaVerb, key: &[u8], length: Option<u64>) {
     verb_of(out, verb);
@@ -26,39 +27,39 @@ pub fn begin(out: &mut Vec<u8>, verb: MetaVerb, key: &[u8], length: Option<u64>)
     length_of(out, length);
 }
 
-/// Begins a command with a key that is not text: it goes as base64 and the flag `b`.
+/// Begins a command with a binary key, which is sent as base64 with the flag `b`.
 pub fn begin_binary(out: &mut Vec<u8>, verb: MetaVerb, key: &[u8], length: Option<u64>) {
     verb_of(out, verb);
     base64::encode(out, key);
     length_of(out, length);
-    letter(out, b'b');
+    flag(out, b'b');
 }
 
-/// Appends `mn`, whose reply tells that everything before it was answered.
+/// Appends `mn`. Its reply means that the server has answered everything before it.
 pub fn no_op(out: &mut Vec<u8>) {
     out.extend_from_slice(b"mn\r\n");
 }
 
 /// A flag without an argument.
 #[inline]
-pub fn letter(out: &mut Vec<u8>, letter: u8) {
-    out.extend_from_slice(&[b' ', letter]);
+pub fn flag(out: &mut Vec<u8>, name: u8) {
+    out.extend_from_slice(&[b' ', name]);
 }
 
 /// A flag with a number.
 #[inline]
-pub fn number(out: &mut Vec<u8>, letter: u8, number: u64) {
-    c!(out, " %c%llu", letter, number);
+pub fn number(out: &mut Vec<u8>, name: u8, number: u64) {
+    c!(out, " %c%llu", name, number);
 }
 
 /// A flag with a time, which may be negative.
-pub fn exptime(out: &mut Vec<u8>, letter: u8, exptime: i64) {
-    c!(out, " %c%lld", letter, exptime);
+pub fn exptime(out: &mut Vec<u8>, name: u8, exptime: i64) {
+    c!(out, " %c%lld", name, exptime);
 }
 
-/// A flag with an argument of the caller's own.
-pub fn token(out: &mut Vec<u8>, letter: u8, argument: &[u8]) {
-    out.extend_from_slice(&[b' ', letter]);
+/// A flag with any other argument.
+pub fn token(out: &mut Vec<u8>, name: u8, argument: &[u8]) {
+    out.extend_from_slice(&[b' ', name]);
     out.extend_from_slice(argument);
 }
 

@@ -1,7 +1,7 @@
-//! The client's side: requests to bytes, bytes to replies.
+//! The client's side: it encodes requests and parses replies.
 //!
-//! Requests are appended to a buffer; replies are read by [`text::parse`] (classic and meta alike) and
-//! [`binary::parse`], each without its value, and by their `parse_whole` together with it.
+//! Encoders append to a buffer. [`text::parse`], for classic and meta replies, and [`binary::parse`] read a reply without
+//! its value; their `parse_whole` reads it with the value.
 //!
 //! ```
 //! use hikyaku_wire::Parsed;

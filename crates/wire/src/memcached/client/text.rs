@@ -15,14 +15,14 @@ pub const LINE_LENGTH_MAX: usize = 8192;
 
 const NOREPLY: &[u8] = b" noreply";
 
-/// Appends `get` or `gets` of these keys. For `gat` and `gats` see [`get_and_touch`].
+/// Appends `get` or `gets` for these keys. For `gat` and `gats` see [`get_and_touch`].
 #[inline]
 pub fn get<'k>(out: &mut Vec<u8>, verb: GetVerb, keys: impl IntoIterator<Item = &'k [u8]>) {
     out.extend_from_slice(if verb.with_cas() { b"gets" } else { b"get" });
     words(out, keys);
 }
 
-/// Appends `gat` or `gats` of these keys.
+/// Appends `gat` or `gats` for these keys.
 pub fn get_and_touch<'k>(
     out: &mut Vec<u8>,
     verb: GetVerb,
@@ -34,7 +34,7 @@ pub fn get_and_touch<'k>(
     words(out, keys);
 }
 
-/// Appends a storing command, its value included.
+/// Appends a storing command with its value.
 #[inline]
 pub fn store(out: &mut Vec<u8>, store: &Store<'_>, value: &[u8]) {
     debug_assert_eq!(store.length, value.len() as u64);
@@ -44,7 +44,7 @@ pub fn store(out: &mut Vec<u8>, store: &Store<'_>, value: &[u8]) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends the line of a storing command; `length` bytes and a line end are to follow.
+/// Appends the line of a storing command. The caller appends `length` bytes and a line end.
 #[inline]
 pub fn store_line(out: &mut Vec<u8>, store: &Store<'_>) {
     out.extend_from_slice(match store.verb {
@@ -144,7 +144,7 @@ pub enum Reply<'a> {
     Ok,
     /// `RESET`.
     Reset,
-    /// What `incr` and `decr` made.
+    /// The result of `incr` or `decr`.
     Number(u64),
     /// `VERSION`.
     Version(&'a [u8]),
@@ -157,7 +157,7 @@ pub enum Reply<'a> {
     },
     /// The reply to a meta command; the value of a `VA` follows.
     Meta(Meta<'a>),
-    /// `ME`: what follows it.
+    /// `ME`: the rest of the line.
     Debug(&'a [u8]),
     /// `ERROR`, `CLIENT_ERROR`, `SERVER_ERROR`: the whole line.
     Error(&'a [u8]),
@@ -166,7 +166,7 @@ pub enum Reply<'a> {
 }
 
 impl Reply<'_> {
-    /// How long the value is that follows the line, with a line end of its own after it.
+    /// The length of the value that follows the line, without the line end after it.
     #[inline]
     pub fn value_length(&self) -> Option<u64> {
         match self {
@@ -188,18 +188,18 @@ pub struct Value<'a> {
     pub key: &'a [u8],
     /// The client's flags.
     pub flags: u32,
-    /// Bytes of the value.
+    /// The length of the value in bytes.
     pub length: u64,
     /// The cas of a reply to `gets` and `gats`.
     pub cas: Option<u64>,
 }
 
-/// How the reply to a meta command begins.
+/// The status of a reply to a meta command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetaStatus {
-    /// Done, or found.
+    /// Success, without a value.
     Hd,
-    /// Found, with the value.
+    /// Success, with a value.
     Va,
     /// `mg` or `me` found nothing.
     En,
@@ -216,15 +216,15 @@ pub enum MetaStatus {
 /// The reply to a meta command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta<'a> {
-    /// What it begins with.
+    /// The status.
     pub status: MetaStatus,
-    /// Bytes of the value of a `VA`, else 0.
+    /// The length of the value of a `VA`; 0 for the others.
     pub length: u64,
-    /// What was asked for.
+    /// The flags that the request selected.
     pub flags: Flags<'a>,
 }
 
-/// Reads a reply line; a value is left in the input.
+/// Reads a reply line. The value, if there is one, follows the used bytes.
 #[inline]
 pub fn parse(input: &[u8]) -> Parsed<Result<Reply<'_>, Error>> {
     match memchr(b'\n', input) {
@@ -236,7 +236,7 @@ pub fn parse(input: &[u8]) -> Parsed<Result<Reply<'_>, Error>> {
     }
 }
 
-/// Reads a reply with its value; the value is empty for a reply that has none.
+/// Reads a reply with its value, which is empty for a reply without one.
 #[inline]
 pub fn parse_whole(input: &[u8]) -> Parsed<Result<(Reply<'_>, &[u8]), Error>> {
     let (reply, line) = match parse(input) {
@@ -289,7 +289,7 @@ fn value(rest: &[u8]) -> Option<Value<'_>> {
     let length = number::unsigned_64(words.next()?)?;
     let cas = words.next();
     let cas = cas.map(number::unsigned_64);
-    // A cas that is there must be one.
+    // The cas is optional, but it must parse.
     if cas == Some(None) {
         None
     } else {
@@ -352,7 +352,7 @@ fn rare(line: &[u8]) -> Reply<'_> {
         return Reply::Error(line);
     }
     match line {
-        // Digits, and none of the errors that a number can have.
+        // A result of `incr` or `decr`, unless it is malformed.
         [b'0'..=b'9', ..] => number::unsigned_64(line).map_or(Reply::Other(line), Reply::Number),
         _ => Reply::Other(line),
     }

@@ -1,14 +1,14 @@
-//! What a meta command says.
+//! Parsed meta commands.
 
 use crate::memcached::KEY_LENGTH_MAX;
 use crate::memcached::base64;
 use crate::memcached::line::Words;
 use crate::memcached::number;
 
-/// The longest opaque token, its letter included.
+/// The longest opaque token, including its `O`.
 pub const OPAQUE_LENGTH_MAX: usize = 32;
 
-/// Which meta command.
+/// The meta commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetaVerb {
     /// `mg`.
@@ -25,66 +25,66 @@ pub enum MetaVerb {
     Debug,
 }
 
-/// How `ms` stores.
+/// The mode of `ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Whatever is there; with a cas, only if nobody changed it since.
+    /// Stores unconditionally; with a cas, if the item's cas is unchanged.
     Set,
-    /// Only if nothing is there.
+    /// Stores if the key is absent.
     Add,
-    /// After what is there.
+    /// Appends to the value.
     Append,
-    /// Before what is there.
+    /// Prepends to the value.
     Prepend,
-    /// Only if something is there.
+    /// Stores if the key is present.
     Replace,
 }
 
-/// A set of flag letters.
+/// A set of flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Letters(u64);
+pub struct FlagSet(u64);
 
-impl Letters {
+impl FlagSet {
     #[inline]
-    const fn bit(letter: u8) -> u64 {
-        // All flags lie between `A` and `z`: 58 letters.
-        let at = letter.wrapping_sub(b'A');
+    const fn bit(name: u8) -> u64 {
+        // All flags lie between `A` and `z`, which are 58 characters.
+        let at = name.wrapping_sub(b'A');
         if at < 64 { 1 << at } else { 0 }
     }
 
-    /// The set of these letters.
-    pub(super) const fn of(letters: &[u8]) -> Self {
+    /// The set of these flags.
+    pub(super) const fn of(names: &[u8]) -> Self {
         let mut bits = 0;
         let mut at = 0;
-        while at < letters.len() {
-            bits |= Self::bit(letters[at]);
+        while at < names.len() {
+            bits |= Self::bit(names[at]);
             at += 1;
         }
-        Letters(bits)
+        FlagSet(bits)
     }
 
-    /// Whether the letter is in the set.
+    /// Returns true if the flag is in the set.
     #[inline]
-    pub fn has(self, letter: u8) -> bool {
-        self.0 & Self::bit(letter) != 0
+    pub fn has(self, name: u8) -> bool {
+        self.0 & Self::bit(name) != 0
     }
 
-    /// How many they are.
+    /// The number of flags in the set.
     #[inline]
     pub(super) fn count(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Puts a letter in; false if it was there, or can be in no set.
+    /// Adds a flag. Returns false if it was present already, or if it is outside the range of flags.
     #[inline]
-    pub(super) fn insert(&mut self, letter: u8) -> bool {
+    pub(super) fn insert(&mut self, name: u8) -> bool {
         let before = self.0;
-        self.0 |= Self::bit(letter);
+        self.0 |= Self::bit(name);
         self.0 != before
     }
 }
 
-/// A scratch place for a key that was sent as base64.
+/// Space for decoding a key that was sent as base64.
 #[derive(Debug, Clone)]
 pub struct KeyBuffer(base64::Buffer);
 
@@ -96,26 +96,26 @@ impl Default for KeyBuffer {
 
 /// A meta command.
 ///
-/// Times are as sent: negative is expired at once. What takes a number was found readable by the parser and is read
-/// again when it's asked for, so that a command costs no more to hand over than what most commands say.
+/// Times are as sent: a negative time means expired at once. The parser checks every number; the accessors parse them
+/// again, which keeps this struct small, since most commands have no numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meta<'a> {
     /// Which command.
     pub verb: MetaVerb,
     /// `M` of `ms`.
     pub mode: Mode,
-    /// `M` of `ma`: `decr` rather than `incr`.
+    /// `M` of `ma`: true to decrement.
     pub decrement: bool,
     /// The key as sent; see [`Meta::key`].
     pub key_sent: &'a [u8],
-    /// Bytes of the value of `ms`, without the line end after it.
+    /// The length of the value of `ms` in bytes, without the line end after it.
     pub length: u64,
-    pub(super) letters: Letters,
+    pub(super) flag_set: FlagSet,
     pub(super) flags: Flags<'a>,
 }
 
 impl<'a> Meta<'a> {
-    /// A command with nothing but its verb.
+    /// A command with the default of every field but these.
     #[inline]
     pub(super) fn bare(verb: MetaVerb, key: &'a [u8], flags: Flags<'a>) -> Self {
         Meta {
@@ -124,7 +124,7 @@ impl<'a> Meta<'a> {
             decrement: false,
             key_sent: key,
             length: 0,
-            letters: Letters::default(),
+            flag_set: FlagSet::default(),
             flags,
         }
     }
@@ -140,25 +140,25 @@ impl<'a> Meta<'a> {
         )
     }
 
-    /// Whether the command has the flag.
+    /// Returns true if the command has the flag.
     #[inline]
-    pub fn has(&self, letter: u8) -> bool {
-        self.letters.has(letter)
+    pub fn has(&self, name: u8) -> bool {
+        self.flag_set.has(name)
     }
 
-    /// All flags that the command has.
+    /// The flags of the command.
     #[inline]
-    pub fn letters(&self) -> Letters {
-        self.letters
+    pub fn flag_set(&self) -> FlagSet {
+        self.flag_set
     }
 
-    /// `q`: the expected reply is left out.
+    /// `q`: the server omits the expected reply.
     #[inline]
     pub fn quiet(&self) -> bool {
         self.has(b'q')
     }
 
-    /// `b`: the key came as base64 and is to be returned so.
+    /// `b`: the key was sent as base64 and is returned as base64.
     #[inline]
     pub fn key_binary(&self) -> bool {
         self.has(b'b')
@@ -190,7 +190,7 @@ impl<'a> Meta<'a> {
         self.flags.clone()
     }
 
-    /// `O`: the token to be returned, its letter included.
+    /// `O`: the whole token, which the reply repeats.
     #[inline]
     pub fn opaque(&self) -> Option<&'a [u8]> {
         if self.has(b'O') { self.token(b'O') } else { None }
@@ -234,50 +234,48 @@ impl<'a> Meta<'a> {
         flags.unwrap_or(0) as u32
     }
 
-    /// `J`: the value of a number that is made because none is there, 0 if absent.
+    /// `J`: the initial value if the key is absent; 0 without the flag.
     pub fn initial(&self) -> u64 {
         self.number(b'J').unwrap_or(0)
     }
 
-    /// `D`: by how much, 1 if absent.
+    /// `D`: the amount to add or subtract; 1 without the flag.
     pub fn delta(&self) -> u64 {
         self.number(b'D').unwrap_or(1)
     }
 
     #[inline(never)]
-    fn token(&self, letter: u8) -> Option<&'a [u8]> {
-        self.flags()
-            .find(|flag| flag.letter == letter)
-            .map(|flag| flag.token)
+    fn token(&self, name: u8) -> Option<&'a [u8]> {
+        self.flags().find(|flag| flag.name == name).map(|flag| flag.token)
     }
 
-    fn time(&self, letter: u8) -> Option<i64> {
-        number::signed_32(&self.token(letter)?[1..]).map(i64::from)
+    fn time(&self, name: u8) -> Option<i64> {
+        number::signed_32(&self.token(name)?[1..]).map(i64::from)
     }
 
-    fn number(&self, letter: u8) -> Option<u64> {
-        number::unsigned_64(&self.token(letter)?[1..])
+    fn number(&self, name: u8) -> Option<u64> {
+        number::unsigned_64(&self.token(name)?[1..])
     }
 }
 
-/// A flag as it stands in a line.
+/// A flag of a command or reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flag<'a> {
-    /// What it asks for.
-    pub letter: u8,
-    /// The whole token: the letter and its argument.
+    /// The flag's character.
+    pub name: u8,
+    /// The whole token: the flag's character and its argument.
     pub token: &'a [u8],
 }
 
 impl<'a> Flag<'a> {
-    /// What follows the letter.
+    /// The argument; empty for a flag without one.
     #[inline]
     pub fn argument(&self) -> &'a [u8] {
         &self.token[1..]
     }
 }
 
-/// The flags of a command or of a reply, in order.
+/// Iterates over the flags of a command or reply, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flags<'a> {
     pub(in crate::memcached) words: Words<'a>,
@@ -290,7 +288,7 @@ impl<'a> Iterator for Flags<'a> {
     fn next(&mut self) -> Option<Flag<'a>> {
         let token = self.words.next()?;
         Some(Flag {
-            letter: token[0],
+            name: token[0],
             token,
         })
     }

@@ -1,8 +1,8 @@
-//! Meta commands: a verb of two letters, a key, and flags of one letter each that ask for what is wanted.
+//! Meta commands: a verb of two characters, a key, and flags of one character each, which select what the reply returns.
 //!
-//! [`text::parse`](super::text::parse) hands them out as [`Command::Meta`](super::text::Command::Meta). A reply is
-//! built by appending: the status by [`status`] or [`value`], then for each flag of the request, in the request's
-//! order, what it asks for, and last the line end.
+//! [`text::parse`](super::text::parse) returns them as [`Command::Meta`](super::text::Command::Meta). A reply is built
+//! by appending the status with [`status`] or [`value`], then the answer to each flag in the order of the request, and
+//! last the line end.
 //!
 //! ```
 //! use hikyaku_wire::memcached::meta;
@@ -16,15 +16,15 @@
 //! assert_eq!(out, b"VA 3 c17 Oabc\r\nxyz\r\n");
 //! ```
 //!
-//! Deliberate differences from memcached 1.6.45: an opaque token that is too long is refused before the command has an
-//! effect, and `me` decodes its key whenever its first flag is `b`, as the protocol's description says.
+//! Deliberate differences from memcached 1.6.45: a command with too long an opaque token is refused before it has an
+//! effect, and `me` decodes its key whenever its first flag is `b`, as `doc/protocol.txt` says.
 
 mod command;
 mod parse;
 mod plain;
 mod reply;
 
-pub use command::{Flag, Flags, KeyBuffer, Letters, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
+pub use command::{Flag, FlagSet, Flags, KeyBuffer, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
 pub(super) use parse::parse;
 pub(super) use plain::parse_plain;
-pub use reply::{Debug, MN, Status, debug, end, key, letter, number, seconds, status, token, value};
+pub use reply::{Debug, MN, Status, debug, end, flag, key, number, seconds, status, token, value};

@@ -1,9 +1,8 @@
-//! From the words after a meta verb to a command.
+//! The parser of everything that follows a meta verb.
 //!
-//! memcached looks at a line three times: first its tokenizer refuses any flag that does not begin like one, then it
-//! reads the flags, where a repeated or unknown letter ends the reading but an unreadable number only marks the
-//! command as wrong (the last such mistake names the error), and last the command looks at its mode and its opaque
-//! token. Which error a client sees depends on that order, so it is kept here.
+//! memcached makes three passes over a line. Its tokenizer refuses a flag with an invalid first character. The flag
+//! parser stops at a repeated or unknown flag, but continues after a malformed number and reports the last one. The
+//! command checks its mode and its opaque token. The order decides which error a client sees, so this parser keeps it.
 
 use super::command::{Flag, Flags, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
 use crate::memcached::base64;
@@ -11,10 +10,10 @@ use crate::memcached::line::Words;
 use crate::memcached::text::{Cause, Error};
 use crate::memcached::{KEY_LENGTH_MAX, number};
 
-/// So many words may a command have, its verb included.
+/// The largest number of words in a command, including its verb.
 const WORDS_OF_COMMAND_MAX: usize = 20;
 
-/// Reads what follows the verb: the key and the rest of the line.
+/// Reads a command from its key and the rest of the line.
 #[inline]
 pub(in crate::memcached) fn parse<'a>(
     verb: MetaVerb,
@@ -41,10 +40,10 @@ pub(in crate::memcached) fn parse<'a>(
     Ok(meta)
 }
 
-/// What memcached's tokenizer lets pass as the first byte of a flag.
+/// Whether memcached's tokenizer accepts this as the first byte of a flag.
 #[inline]
-fn begins_flag(letter: u8) -> bool {
-    matches!(letter, b'A'..=b'z' | b'0'..=b'9')
+fn begins_flag(byte: u8) -> bool {
+    matches!(byte, b'A'..=b'z' | b'0'..=b'9')
 }
 
 /// Reads the flags.
@@ -54,22 +53,22 @@ fn flags(meta: &mut Meta<'_>) -> Result<(), Error> {
     let mut mistake = None;
     for flag in meta.flags() {
         count += 1;
-        if !begins_flag(flag.letter) {
-            // To memcached the line has no words then, and so no length of a data block that could be swallowed.
+        if !begins_flag(flag.name) {
+            // memcached then finds no words in the line, and so no length of a data block to skip.
             return Err(Error::new(Cause::Format));
         }
         if stopped.is_some() || meta.verb == MetaVerb::Debug {
             continue;
         }
-        // Letters beyond the set's reach are digits, which no flag is.
-        if flag.letter >= b'A' && !meta.letters.insert(flag.letter) {
+        // The only characters below `A` are digits, which no flag uses.
+        if flag.name >= b'A' && !meta.flag_set.insert(flag.name) {
             stopped = Some(Cause::FlagDuplicate);
             continue;
         }
-        match read(meta.key_sent, flag) {
-            Read::Known => {}
-            Read::Unknown => stopped = Some(Cause::FlagInvalid),
-            Read::Mistake(cause) => mistake = cause.or(mistake).or(Some(Cause::Format)),
+        match check(meta.key_sent, flag) {
+            Checked::Known => {}
+            Checked::Unknown => stopped = Some(Cause::FlagInvalid),
+            Checked::Mistake(cause) => mistake = cause.or(mistake).or(Some(Cause::Format)),
         }
     }
     if meta.key_sent.len() > KEY_LENGTH_MAX {
@@ -87,7 +86,7 @@ fn flags(meta: &mut Meta<'_>) -> Result<(), Error> {
     }
 }
 
-/// `ma` has one text for all mistakes in its flags.
+/// `ma` has one reply for all errors in its flags.
 #[cold]
 fn wrong_flags(meta: &Meta<'_>, cause: Cause) -> Error {
     refused(
@@ -100,7 +99,7 @@ fn wrong_flags(meta: &Meta<'_>, cause: Cause) -> Error {
     )
 }
 
-/// The data block of `ms` follows its line even if that is wrong.
+/// The data block of `ms` follows its line even if the line is refused.
 #[cold]
 fn refused(meta: &Meta<'_>, cause: Cause) -> Error {
     match meta.verb {
@@ -109,32 +108,32 @@ fn refused(meta: &Meta<'_>, cause: Cause) -> Error {
     }
 }
 
-/// What became of a flag.
-enum Read {
+/// The result of checking one flag.
+enum Checked {
     Known,
     Unknown,
-    /// The command is wrong; names the error unless an earlier one stands.
+    /// The argument is malformed. Without a cause, an earlier one stays.
     Mistake(Option<Cause>),
 }
 
-fn read(key: &[u8], flag: Flag<'_>) -> Read {
+fn check(key: &[u8], flag: Flag<'_>) -> Checked {
     let argument = flag.argument();
     let checked = |readable: bool, cause| match readable && !argument.is_empty() {
-        true => Read::Known,
-        false => Read::Mistake(cause),
+        true => Checked::Known,
+        false => Checked::Mistake(cause),
     };
-    match flag.letter {
-        b'v' | b't' | b'f' | b'c' | b'k' | b's' | b'q' | b'h' | b'l' | b'u' | b'x' => Read::Known,
-        b'I' | b'O' | b'P' | b'L' | b'M' => Read::Known,
+    match flag.name {
+        b'v' | b't' | b'f' | b'c' | b'k' | b's' | b'q' | b'h' | b'l' | b'u' | b'x' => Checked::Known,
+        b'I' | b'O' | b'P' | b'L' | b'M' => Checked::Known,
         b'T' | b'N' | b'R' => checked(number::signed_32(argument).is_some(), Some(Cause::FlagToken)),
         b'C' | b'E' => checked(number::unsigned_64(argument).is_some(), Some(Cause::FlagToken)),
         b'J' => checked(number::unsigned_64(argument).is_some(), Some(Cause::FlagInitial)),
         b'D' => checked(number::unsigned_64(argument).is_some(), Some(Cause::FlagDelta)),
-        // memcached forgets to name this error: an earlier one stands.
+        // memcached does not set a cause for this error, so an earlier one stays.
         b'F' => checked(number::unsigned_32(argument).is_some(), None),
-        b'b' if decodes(key) => Read::Known,
-        b'b' => Read::Mistake(Some(Cause::KeyEncoding)),
-        _ => Read::Unknown,
+        b'b' if decodes(key) => Checked::Known,
+        b'b' => Checked::Mistake(Some(Cause::KeyEncoding)),
+        _ => Checked::Unknown,
     }
 }
 
@@ -142,14 +141,14 @@ fn decodes(key: &[u8]) -> bool {
     base64::decode(key, &mut [0; KEY_LENGTH_MAX]).is_some()
 }
 
-/// What the command itself looks at: its mode and its opaque token.
+/// Checks the command's mode and its opaque token.
 #[inline]
 fn finish(meta: &mut Meta<'_>) -> Result<(), Error> {
     if meta.has(b'M') {
-        // The first character after the letter counts, and the line's end is none.
+        // Only the first character of the argument counts.
         let mode = meta
             .flags()
-            .find(|flag| flag.letter == b'M')
+            .find(|flag| flag.name == b'M')
             .and_then(|flag| flag.argument().first().copied());
         match meta.verb {
             MetaVerb::Set => match store_mode(mode) {
@@ -169,8 +168,8 @@ fn finish(meta: &mut Meta<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn store_mode(letter: Option<u8>) -> Option<Mode> {
-    match letter? {
+fn store_mode(mode: Option<u8>) -> Option<Mode> {
+    match mode? {
         b'S' => Some(Mode::Set),
         b'E' => Some(Mode::Add),
         b'A' => Some(Mode::Append),
@@ -180,21 +179,21 @@ fn store_mode(letter: Option<u8>) -> Option<Mode> {
     }
 }
 
-fn decrement(letter: Option<u8>) -> Option<bool> {
-    match letter? {
+fn decrement(mode: Option<u8>) -> Option<bool> {
+    match mode? {
         b'I' | b'+' => Some(false),
         b'D' | b'-' => Some(true),
         _ => None,
     }
 }
 
-/// `me` takes no notice of its flags but for a leading `b`.
+/// `me` ignores its flags, except for a leading `b`.
 fn debug(meta: &mut Meta<'_>) -> Result<(), Error> {
     if meta.flags().next().is_some_and(|flag| flag.token == b"b") {
         if !decodes(meta.key_sent) {
             return Err(Error::new(Cause::Format));
         }
-        meta.letters.insert(b'b');
+        meta.flag_set.insert(b'b');
     }
     Ok(())
 }

@@ -1,28 +1,28 @@
-//! The short way for the lines that clients send all day.
+//! The fast path for the lines that clients usually send.
 //!
-//! A line is plain if single spaces part its words, its flags are all different, and each is one that takes no argument,
-//! or a number of few digits, or an opaque token of allowed length. Such a line cannot be wrong, so that one pass over it
-//! is enough. Everything else goes through [`parse`](super::parse), which alone knows what is an error.
+//! A line is plain if single spaces separate its words, its flags differ, and each takes no argument, a number of few
+//! digits, or an opaque token of permitted length. Such a line has no error, so one pass suffices.
+//! [`parse`](super::parse) reads all other lines and reports the errors.
 //!
-//! **Invariant:** a plain line means the same to `parse`; the tests compare both.
+//! **Invariant:** for a plain line this parser and `parse` return the same; the tests compare them.
 
 use memchr::memchr2;
 
-use super::command::{Flags, Letters, Meta, MetaVerb, OPAQUE_LENGTH_MAX};
+use super::command::{FlagSet, Flags, Meta, MetaVerb, OPAQUE_LENGTH_MAX};
 use crate::memcached::KEY_LENGTH_MAX;
 use crate::memcached::line::{Words, line_end};
 use crate::memcached::number::field;
 
 /// Flags without an argument.
-const ASKING: Letters = Letters::of(b"vtfckshlquxI");
+const WITHOUT_ARGUMENT: FlagSet = FlagSet::of(b"vtfckshlquxI");
 /// Flags with a number.
-const NUMBERED: Letters = Letters::of(b"TNRFCEJD");
-/// So many digits fit any of the numbers.
+const WITH_NUMBER: FlagSet = FlagSet::of(b"TNRFCEJD");
+/// A number of this many digits fits the type of every flag.
 const DIGITS_MAX: usize = 9;
-/// So many flags may a command have whatever its verb.
+/// A command of any verb may have this many flags.
 const FLAGS_MAX: u32 = 17;
 
-/// Reads a plain line from its key on, and says how many bytes it took with its end.
+/// Reads a plain line from its key on. Returns the number of bytes used, including the line end.
 #[inline]
 pub(in crate::memcached) fn parse_plain(
     verb: MetaVerb,
@@ -43,49 +43,49 @@ pub(in crate::memcached) fn parse_plain(
             return None;
         }
     }
-    let (letters, end, used) = flags(rest)?;
+    let (flag_set, end, used) = flags(rest)?;
     let flags = Flags {
         words: Words::after(&rest[..end], taken),
     };
     let meta = Meta {
         length,
-        letters,
+        flag_set,
         ..Meta::bare(verb, key, flags)
     };
     Some((meta, text.len() - rest.len() + used))
 }
 
-/// The flags' letters, where they end, and where the line does.
+/// The flags, the offset at which they end, and the offset at which the line ends.
 #[inline]
-fn flags(text: &[u8]) -> Option<(Letters, usize, usize)> {
-    let mut letters = Letters::default();
+fn flags(text: &[u8]) -> Option<(FlagSet, usize, usize)> {
+    let mut flag_set = FlagSet::default();
     let mut rest = text;
-    while let [b' ', letter, after @ ..] = rest {
-        if !letters.insert(*letter) {
+    while let [b' ', name, after @ ..] = rest {
+        if !flag_set.insert(*name) {
             return None;
         }
-        let argument = if ASKING.has(*letter) {
+        let argument = if WITHOUT_ARGUMENT.has(*name) {
             0
         } else {
-            argument(*letter, after)?
+            argument(*name, after)?
         };
         rest = &after[argument..];
     }
     let end = line_end(rest)?;
     let at = text.len() - rest.len();
-    if letters.count() <= FLAGS_MAX {
-        Some((letters, at, at + end))
+    if flag_set.count() <= FLAGS_MAX {
+        Some((flag_set, at, at + end))
     } else {
         None
     }
 }
 
-/// How long a flag's argument is.
-fn argument(letter: u8, text: &[u8]) -> Option<usize> {
-    let (length, allowed) = if NUMBERED.has(letter) {
+/// The length of a flag's argument.
+fn argument(name: u8, text: &[u8]) -> Option<usize> {
+    let (length, allowed) = if WITH_NUMBER.has(name) {
         let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         (length, 1..=DIGITS_MAX)
-    } else if letter == b'O' {
+    } else if name == b'O' {
         let length = text.iter().take_while(|byte| **byte > b' ').count();
         (length, 0..=OPAQUE_LENGTH_MAX - 1)
     } else {

@@ -3,10 +3,10 @@
 use crate::memcached::base64;
 use format::{append, c};
 
-/// How a reply without a value begins.
+/// The status of a reply without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Done, or found without the value being asked for.
+    /// Success, without a value.
     Hd,
     /// `mg` found nothing.
     En,
@@ -34,7 +34,7 @@ pub fn status(out: &mut Vec<u8>, status: Status) {
     out.extend_from_slice(text);
 }
 
-/// Begins a reply with a value of so many bytes, which is to follow the line's end, with a line end of its own.
+/// Begins a reply with a value of `length` bytes. The caller appends the value and a line end after [`end`].
 #[inline]
 pub fn value(out: &mut Vec<u8>, length: u64) {
     append!(out, "VA {length}");
@@ -42,17 +42,17 @@ pub fn value(out: &mut Vec<u8>, length: u64) {
 
 /// A flag without an argument: `W`, `X`, `Z`.
 #[inline]
-pub fn letter(out: &mut Vec<u8>, letter: u8) {
-    out.extend_from_slice(&[b' ', letter]);
+pub fn flag(out: &mut Vec<u8>, name: u8) {
+    out.extend_from_slice(&[b' ', name]);
 }
 
 /// A flag with a number: `s`, `c`, `f`, `h`, `l`.
 #[inline]
-pub fn number(out: &mut Vec<u8>, letter: u8, number: u64) {
-    c!(out, " %c%llu", letter, number);
+pub fn number(out: &mut Vec<u8>, name: u8, number: u64) {
+    c!(out, " %c%llu", name, number);
 }
 
-/// The flag `t`: the seconds that are left, none for an item that never expires.
+/// The flag `t`: the remaining seconds, or `None` for an item that never expires.
 #[inline]
 pub fn seconds(out: &mut Vec<u8>, left: Option<u32>) {
     match left {
@@ -61,14 +61,14 @@ pub fn seconds(out: &mut Vec<u8>, left: Option<u32>) {
     }
 }
 
-/// A token of the request, returned as it came.
+/// A token of the request, repeated unchanged.
 #[inline]
 pub fn token(out: &mut Vec<u8>, token: &[u8]) {
     out.push(b' ');
     out.extend_from_slice(token);
 }
 
-/// The flag `k`: the key as it is stored. One that was stored as binary goes out as base64 and with the flag `b`.
+/// The flag `k`: the stored key. A binary key is encoded as base64 and followed by the flag `b`.
 pub fn key(out: &mut Vec<u8>, key: &[u8], binary: bool) {
     out.extend_from_slice(b" k");
     if binary {
@@ -85,28 +85,28 @@ pub fn end(out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// What `me` tells of an item.
+/// The facts of an item that `me` reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Debug<'a> {
-    /// The key as it is stored.
+    /// The stored key.
     pub key: &'a [u8],
-    /// Whether it was stored as binary.
+    /// True if the key is binary.
     pub key_binary: bool,
-    /// Seconds that are left, if it expires.
+    /// The remaining seconds, or `None` if it never expires.
     pub left: Option<u32>,
     /// Seconds since the last access.
     pub idle: u32,
     /// Its cas.
     pub cas: u64,
-    /// Whether it was read since it was stored.
+    /// True if it has been read since it was stored.
     pub fetched: bool,
-    /// memcached's slab class; whatever comes closest.
+    /// The equivalent of memcached's slab class.
     pub class: u32,
-    /// Bytes that it takes in all.
+    /// Its size in bytes, including overhead.
     pub size: u64,
 }
 
-/// Appends the whole reply of `me` for an item that is there; for one that is not, it's `EN` and a line end.
+/// Appends the whole reply of `me` for an existing item. For an absent one the reply is `EN` and a line end.
 pub fn debug(out: &mut Vec<u8>, item: &Debug<'_>) {
     out.extend_from_slice(b"ME ");
     if item.key_binary {

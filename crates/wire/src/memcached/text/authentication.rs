@@ -7,20 +7,20 @@ use crate::Parsed;
 use crate::memcached::line::{Words, trim};
 use crate::memcached::number;
 
-/// The longest name and password together.
+/// The longest name and password together, in bytes.
 pub const CREDENTIALS_LENGTH_MAX: u32 = 16384;
 
-/// So many bytes without a line end are no authentication.
+/// A longer line is refused.
 const LINE_LENGTH_MAX: usize = 2048;
-/// A line shorter than this is no authentication.
+/// A shorter line is refused.
 const LINE_LENGTH_MIN: usize = 6;
 
 /// A name and a password.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Credentials<'a> {
-    /// Who it claims to be.
+    /// The claimed name.
     pub name: &'a [u8],
-    /// Its secret.
+    /// The password.
     pub password: &'a [u8],
 }
 
@@ -33,10 +33,10 @@ impl std::fmt::Debug for Credentials<'_> {
     }
 }
 
-/// Reads the first command of a connection that must authenticate, its data block included.
+/// Reads the first command of a connection that must authenticate, including its data block.
 ///
-/// Until it succeeds, every other line is answered by its error; credentials that are wrong, by
-/// `CLIENT_ERROR authentication failure`; and right ones by `STORED`.
+/// The server answers any other line with its error, wrong credentials with `CLIENT_ERROR authentication failure`, and
+/// right ones with `STORED`.
 pub fn parse_authentication(input: &[u8]) -> Parsed<Result<Credentials<'_>, Error>> {
     let Some(end) = memchr(b'\n', input) else {
         return if input.len() > LINE_LENGTH_MAX {

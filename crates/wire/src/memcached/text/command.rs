@@ -1,9 +1,9 @@
-//! What a command line says.
+//! Parsed command lines.
 
 use super::{Error, Keys, Words};
 use crate::memcached::meta::Meta;
 
-/// A command line, parsed. Keys and words are borrowed from the input.
+/// A parsed command line. Keys and words are borrowed from the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command<'a> {
     /// `get`, `gets`, `gat`, `gats`.
@@ -34,31 +34,31 @@ pub enum Command<'a> {
     Watch(Words<'a>),
     /// `cache_memlimit`.
     CacheMemlimit(CacheMemlimit),
-    /// Commands that tune what memcached is made of.
+    /// Commands that tune memcached's internals.
     Admin(Admin<'a>),
 }
 
-/// Which of the reading commands.
+/// The get commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GetVerb {
-    /// Values.
+    /// Return values.
     Get,
-    /// Values with their cas.
+    /// Return values with their cas.
     Gets,
-    /// Values, touched.
+    /// Return values and set a new expiry.
     Gat,
-    /// Values with their cas, touched.
+    /// Return values with their cas, and set a new expiry.
     Gats,
 }
 
 impl GetVerb {
-    /// Whether the reply carries the cas.
+    /// Returns true if the reply carries the cas.
     #[inline]
     pub fn with_cas(self) -> bool {
         matches!(self, GetVerb::Gets | GetVerb::Gats)
     }
 
-    /// Whether the item gets a new expiry.
+    /// Returns true if the item gets a new expiry.
     #[inline]
     pub fn touches(self) -> bool {
         matches!(self, GetVerb::Gat | GetVerb::Gats)
@@ -70,12 +70,12 @@ impl GetVerb {
 pub struct Get<'a> {
     /// Which command.
     pub verb: GetVerb,
-    /// The new expiry of `gat` and `gats`, else 0.
+    /// The new expiry of `gat` and `gats`; 0 for the others.
     pub exptime: i64,
-    /// The keys; each within [`KEY_LENGTH_MAX`](crate::memcached::KEY_LENGTH_MAX).
+    /// The keys, each at most [`KEY_LENGTH_MAX`](crate::memcached::KEY_LENGTH_MAX) long.
     pub keys: Keys<'a>,
-    /// False when the line is long and its end not in view yet: no `END` is due, and what follows is to be read by
-    /// [`parse_keys`](super::parse_keys).
+    /// False if the input has not reached the end of a long line: no `END` is due, and
+    /// [`parse_keys`](super::parse_keys) reads the rest of it.
     pub complete: bool,
 }
 
@@ -84,24 +84,24 @@ pub struct Get<'a> {
 pub struct KeyRun<'a> {
     /// The keys.
     pub keys: Keys<'a>,
-    /// True when the line ends with them.
+    /// True if the line ends with them.
     pub complete: bool,
 }
 
-/// Which of the storing commands.
+/// The storing commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreVerb {
-    /// Whatever is there.
+    /// Stores unconditionally.
     Set,
-    /// Only if nothing is there.
+    /// Stores if the key is absent.
     Add,
-    /// Only if something is there.
+    /// Stores if the key is present.
     Replace,
-    /// After what is there.
+    /// Appends to the value.
     Append,
-    /// Before what is there.
+    /// Prepends to the value.
     Prepend,
-    /// Only if nobody changed it since.
+    /// Stores if the item's cas is unchanged.
     Cas,
 }
 
@@ -116,11 +116,11 @@ pub struct Store<'a> {
     pub flags: u32,
     /// The expiry as sent; negative is expired at once.
     pub exptime: i64,
-    /// Bytes of the value, without the line end after it.
+    /// The length of the value in bytes, without the line end after it.
     pub length: u64,
-    /// The cas of `cas`, else 0.
+    /// The cas of `cas`; 0 for the others.
     pub cas: u64,
-    /// No reply is wanted, not even to a bad data block.
+    /// The client wants no reply, not even to a bad data block.
     pub noreply: bool,
 }
 
@@ -136,11 +136,11 @@ pub struct Delete<'a> {
 /// `incr|decr <key> <delta> [noreply]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arithmetic<'a> {
-    /// `incr` rather than `decr`.
+    /// True for `incr`, false for `decr`.
     pub increment: bool,
     /// The key.
     pub key: &'a [u8],
-    /// By how much.
+    /// The amount to add or subtract.
     pub delta: u64,
     /// No reply is wanted.
     pub noreply: bool,
@@ -160,8 +160,8 @@ pub struct Touch<'a> {
 /// `flush_all [delay] [noreply]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlushAll {
-    /// When; zero and below mean now. An error here is answered only where flushing is allowed at all, as memcached
-    /// looks at the permission first.
+    /// The delay in seconds; zero and below mean now. A server reports an error here only if it allows flushing, since
+    /// memcached checks the permission first.
     pub delay: Result<i64, Error>,
     /// No reply is wanted.
     pub noreply: bool,
@@ -179,7 +179,7 @@ pub struct Verbosity {
 /// `shutdown [graceful]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shutdown {
-    /// Whether to drain first. An error here is answered only where shutting down is allowed at all.
+    /// True if the server is to drain first. A server reports an error here only if it allows shutting down.
     pub graceful: Result<bool, Error>,
     /// No reply is wanted.
     pub noreply: bool,
@@ -188,13 +188,13 @@ pub struct Shutdown {
 /// `cache_memlimit <megabytes> [noreply]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheMemlimit {
-    /// The new bound.
+    /// The new capacity.
     pub megabytes: u32,
     /// No reply is wanted.
     pub noreply: bool,
 }
 
-/// Which of the tuning commands.
+/// The tuning commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdminVerb {
     /// `lru`.
@@ -209,12 +209,12 @@ pub enum AdminVerb {
     RefreshCertificates,
 }
 
-/// A tuning command with its arguments as they came.
+/// A tuning command with its unparsed arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admin<'a> {
     /// Which command.
     pub verb: AdminVerb,
-    /// What follows it.
+    /// Its arguments.
     pub words: Words<'a>,
     /// No reply is wanted.
     pub noreply: bool,

@@ -1,22 +1,22 @@
-//! What is wrong with a command line, and how a server answers it.
+//! Refused command lines: the cause, the reply, and the bytes to skip.
 
-/// Why a command line was refused. The display text is the reply, without its line end.
+/// The reason why a command line was refused. Its display text is the reply without the line end.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Cause {
     /// No such command.
     #[error("ERROR")]
     Unknown,
-    /// Too few words, a key that is too long, a number that is none, a length out of range.
+    /// Too few words, a key that is too long, a malformed number, or a length out of range.
     #[error("CLIENT_ERROR bad command line format")]
     Format,
-    /// `delete` takes a key, and a zero for the sake of old clients.
+    /// `delete` takes a key and, for old clients, a zero.
     #[error("CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]")]
     DeleteUsage,
-    /// An expiry time that is no 32-bit number.
+    /// The expiry time does not parse as a 32-bit number.
     #[error("CLIENT_ERROR invalid exptime argument")]
     Exptime,
-    /// The step of `incr` and `decr` is no unsigned 64-bit number.
+    /// The delta of `incr` or `decr` does not parse as an unsigned 64-bit number.
     #[error("CLIENT_ERROR invalid numeric delta argument")]
     Delta,
     /// A word after `shutdown` other than `graceful`.
@@ -28,10 +28,10 @@ pub enum Cause {
     /// A meta flag given twice.
     #[error("CLIENT_ERROR duplicate flag")]
     FlagDuplicate,
-    /// A meta flag nobody knows.
+    /// An unknown meta flag.
     #[error("CLIENT_ERROR invalid flag")]
     FlagInvalid,
-    /// What `ma` answers to every mistake in its flags.
+    /// The reply of `ma` to any error in its flags.
     #[error("CLIENT_ERROR invalid or duplicate flag")]
     FlagInvalidOrDuplicate,
     /// A flag's number cannot be read.
@@ -43,7 +43,7 @@ pub enum Cause {
     /// The `D` of a command other than `ma` cannot be read.
     #[error("CLIENT_ERROR invalid numeric delta value")]
     FlagDelta,
-    /// The key of a command with the flag `b` is no base64.
+    /// The key of a command with the flag `b` does not decode as base64.
     #[error("CLIENT_ERROR error decoding key")]
     KeyEncoding,
     /// The mode of `ms` is none of E A P R S.
@@ -52,13 +52,13 @@ pub enum Cause {
     /// The mode of `ma` is none of I + D -.
     #[error("CLIENT_ERROR invalid mode for ma M token")]
     ModeArithmetic,
-    /// The opaque token is longer than 32 bytes, its letter included.
+    /// The opaque token, including its `O`, is longer than 32 bytes.
     #[error("CLIENT_ERROR opaque token too long")]
     OpaqueTooLong,
-    /// No line end within [`LINE_LENGTH_MAX`](super::LINE_LENGTH_MAX) bytes; memcached closes without a word.
+    /// No line end within [`LINE_LENGTH_MAX`](super::LINE_LENGTH_MAX) bytes; memcached closes without a reply.
     #[error("")]
     LineTooLong,
-    /// A web browser or an attack by way of one; memcached closes without a word.
+    /// An HTTP request, such as an attack through a browser; memcached closes without a reply.
     #[error("")]
     Http,
     /// Before authentication, anything but a `set`.
@@ -70,16 +70,16 @@ pub enum Cause {
     /// The data block of an authentication does not end in a line end.
     #[error("CLIENT_ERROR bad command line termination")]
     CredentialsEnd,
-    /// There is no space between name and password.
+    /// No space separates name and password.
     #[error("CLIENT_ERROR bad authentication token format")]
     CredentialsFormat,
-    /// A line too short to be an authentication; memcached closes without a word.
+    /// The line is too short to authenticate; memcached closes without a reply.
     #[error("")]
     CredentialsShort,
 }
 
 impl Cause {
-    /// The reply line, with its line end; empty where memcached closes without a word.
+    /// The reply with its line end; empty where memcached closes without one.
     pub fn reply(self) -> &'static [u8] {
         match self {
             Cause::Unknown => b"ERROR\r\n",
@@ -107,13 +107,13 @@ impl Cause {
         }
     }
 
-    /// Whether the stream cannot be trusted any more.
+    /// True if the rest of the stream cannot be parsed.
     fn fatal(self) -> bool {
         matches!(self, Cause::LineTooLong | Cause::Http | Cause::CredentialsShort)
     }
 }
 
-/// A refused command line and what follows from it.
+/// A refused command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}")]
 pub struct Error {
@@ -134,53 +134,53 @@ impl Error {
         }
     }
 
-    /// The same error to a client that asked for no reply.
+    /// The same error for a client that asked for no reply.
     #[inline]
     pub(crate) fn silent_if(mut self, noreply: bool) -> Self {
         self.silent = noreply;
         self
     }
 
-    /// The same error in front of a data block of `length` bytes and its line end.
+    /// The same error before a data block of `length` bytes and its line end.
     #[inline]
     pub(crate) fn before_block(mut self, length: u64) -> Self {
         self.swallow = length + 2;
         self
     }
 
-    /// The same error in a line whose end is not in view.
+    /// The same error in a line whose end the input has not reached.
     #[inline]
     pub(crate) fn in_open_line(mut self, open: bool) -> Self {
         self.skip_line = open;
         self
     }
 
-    /// Why.
+    /// The reason.
     #[inline]
     pub fn cause(&self) -> Cause {
         self.cause
     }
 
-    /// What to answer; empty when the client asked for no reply, or when memcached gives none.
+    /// The reply; empty if the client asked for none, or if memcached sends none.
     #[inline]
     pub fn reply(&self) -> &'static [u8] {
         if self.silent { b"" } else { self.cause.reply() }
     }
 
-    /// Whether the connection must be closed after the reply.
+    /// Returns true if the server must close the connection after the reply.
     #[inline]
     pub fn fatal(&self) -> bool {
         self.cause.fatal()
     }
 
-    /// How many bytes after the used ones belong to the refused command's data block (its line end included) and are
-    /// to be thrown away so that the stream stays in step. 0 where memcached does not know the length either.
+    /// The length of the refused command's data block with its line end, to be discarded after the used bytes. 0 where
+    /// memcached does not know the length either.
     #[inline]
     pub fn swallow(&self) -> u64 {
         self.swallow
     }
 
-    /// Whether the line's end was not in view: throw bytes away by [`skip_line`](super::skip_line) until it is found.
+    /// Returns true if the input does not reach the end of the line: [`skip_line`](super::skip_line) then finds it.
     #[inline]
     pub fn skip_line(&self) -> bool {
         self.skip_line

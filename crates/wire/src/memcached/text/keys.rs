@@ -1,4 +1,4 @@
-//! The keys of a reading command, and lines of them that are longer than any buffer.
+//! The keys of a get command, whose line may be longer than any buffer.
 
 use memchr::{memchr, memrchr};
 
@@ -7,9 +7,9 @@ use crate::Parsed;
 use crate::memcached::KEY_LENGTH_MAX;
 use crate::memcached::line::{cut_key, trim};
 
-/// The keys of a reading command, one after the other.
+/// The keys of a get command, in order.
 ///
-/// **Invariant:** each was measured by the parser, none is empty or longer than [`KEY_LENGTH_MAX`].
+/// **Invariant:** the parser has checked that every key has 1 to [`KEY_LENGTH_MAX`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keys<'a> {
     first: &'a [u8],
@@ -26,10 +26,10 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The keys in a part of a line, or an error if one is too long.
+    /// The keys in a part of a line. An error if a key is too long.
     pub(crate) fn measured(text: &'a [u8]) -> Result<Self, Error> {
-        // A key is too long where a window of its largest size and one has no space: from the last space of one window
-        // it's a jump over several keys to the next.
+        // A key is too long if a window of one byte more than its maximum has no space in it. The next window begins
+        // after the last space of this one, which skips several keys at a time.
         let mut unseen = text;
         while let Some(window) = unseen.get(..=KEY_LENGTH_MAX) {
             let space = memrchr(b' ', window).ok_or(Error::new(Cause::Format))?;
@@ -43,13 +43,13 @@ impl<'a> Keys<'a> {
         Ok(keys)
     }
 
-    /// Whether all were handed out.
+    /// Returns true if no key is left.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
-    /// The key, if it is the only one left: most commands have one.
+    /// The key, if exactly one is left. Most commands have one.
     #[inline]
     pub fn single(&self) -> Option<&'a [u8]> {
         if self.rest.is_empty() && !self.first.is_empty() {
@@ -89,8 +89,8 @@ impl<'a> Iterator for Keys<'a> {
 
 /// Reads more keys of a line whose [`Get`](super::Get) was not complete.
 ///
-/// Takes all keys that are in view; asks for more only while not one is. An error skips the line, if need be by
-/// [`skip_line`].
+/// Returns all keys that the input has; asks for more input only without a complete key. An error skips the line: the
+/// caller finds its end by [`skip_line`] if [`Error::skip_line`] says so.
 pub fn parse_keys(input: &[u8]) -> Parsed<Result<KeyRun<'_>, Error>> {
     match memchr(b'\n', input) {
         Some(end) => {
@@ -101,13 +101,13 @@ pub fn parse_keys(input: &[u8]) -> Parsed<Result<KeyRun<'_>, Error>> {
     }
 }
 
-/// Reads the keys of a line whose end is not in view: those that a space follows.
+/// Reads the complete keys of a line whose end the input has not reached: those that a space follows.
 pub(super) fn parse_open(input: &[u8]) -> Parsed<Result<KeyRun<'_>, Error>> {
     let used = input
         .iter()
         .rposition(|byte| *byte == b' ')
         .map_or(0, |at| at + 1);
-    // One byte more than a key may be the carriage return of the line's end.
+    // One byte beyond the longest key may be the carriage return of the line end.
     if input.len() - used > KEY_LENGTH_MAX + 1 {
         let error = Error::new(Cause::Format).in_open_line(true);
         return Parsed::Done(Err(error), input.len());
@@ -127,7 +127,7 @@ pub(super) fn parse_open(input: &[u8]) -> Parsed<Result<KeyRun<'_>, Error>> {
     }
 }
 
-/// Finds the end of a refused line: how many bytes to throw away, and whether the end was among them.
+/// Finds the end of a refused line. Returns the number of bytes to discard, and whether they include the end.
 pub fn skip_line(input: &[u8]) -> (usize, bool) {
     match memchr(b'\n', input) {
         Some(end) => (end + 1, true),

@@ -13,13 +13,13 @@
 //! assert_eq!(error.swallow(), 5);
 //! ```
 //!
-//! Deliberate differences from memcached 1.6.45, beside those that [`meta`](super::meta) has: `delete` with words that
-//! make no sense is refused; `delete noreply` names a key and is answered; a key that is too long spoils a whole `get`
-//! with one error line (memcached follows it by an empty line, which would put a client out of step).
+//! Deliberate differences from memcached 1.6.45, beside those of [`meta`](super::meta): `delete` refuses unknown words;
+//! `delete noreply` names a key and is answered; a key that is too long makes the whole `get` fail with one error line
+//! (memcached adds an empty line, after which a client would misread the next reply).
 //!
-//! A line's end must come within [`LINE_LENGTH_MAX`] bytes, or the connection is not one of a memcached client. Only
-//! the reading commands may be longer: then [`Get::complete`] is false, the keys so far are handed out, and
-//! [`parse_keys`] reads on, so that a multi-get of any length needs no memory of its own.
+//! A line must end within [`LINE_LENGTH_MAX`] bytes; a longer one does not come from a memcached client. Only get
+//! commands may be longer: then [`Get::complete`] is false, the parser returns the keys so far, and [`parse_keys`]
+//! continues, so that a multi-get of any length needs no memory of its own.
 
 mod authentication;
 mod command;
@@ -43,8 +43,8 @@ pub use reply::{
 
 pub use crate::memcached::line::Words;
 
-/// So many bytes without a line end are a line too long, unless they are a reading command.
+/// The longest line, except for get commands.
 pub const LINE_LENGTH_MAX: usize = 2048;
 
-/// The longest data block that memcached lets a client announce: with its line end it is counted in a C `int`.
+/// The longest data block that memcached accepts: it counts the block and its line end in a C `int`.
 pub const LENGTH_MAX: u64 = i32::MAX as u64 - 2;

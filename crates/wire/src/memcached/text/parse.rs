@@ -1,4 +1,4 @@
-//! From a line to a command.
+//! The parser of command lines.
 
 use memchr::{memchr, memchr2};
 
@@ -13,12 +13,12 @@ use crate::memcached::line::{cut, cut_key, line_end, trim};
 use crate::memcached::meta::{self, MetaVerb};
 use crate::memcached::{KEY_LENGTH_MAX, VALUE_LENGTH_MAX, number};
 
-/// A line shorter than this, its end included, is no command: memcached does not even look at it.
+/// memcached refuses a shorter line, including its end, without looking at it.
 const LINE_LENGTH_MIN: usize = 4;
 
-/// Reads the command line at the head of the input: what it says or what is wrong with it.
+/// Reads the command line at the head of the input.
 ///
-/// The bytes used are those of the line alone: the data block of a storing command follows.
+/// The bytes used are those of the line. The data block of a storing command follows them.
 #[inline]
 pub fn parse(input: &[u8]) -> Parsed<Result<Command<'_>, Error>> {
     parse_within(input, LENGTH_MAX)
@@ -32,7 +32,7 @@ pub fn parse_within(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>,
         && let Some(at) = memchr2(b' ', b'\n', rest)
         && rest[at] == b'\n'
     {
-        // The one command that must cost next to nothing: one search finds that there is one key, and its end.
+        // The most frequent command: one search finds the end of its only key.
         let key = trim(&rest[..at]);
         if !key.is_empty() && key.len() <= KEY_LENGTH_MAX {
             let get = Get {
@@ -47,7 +47,7 @@ pub fn parse_within(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>,
     parse_keyed(input, length_max.min(VALUE_LENGTH_MAX))
 }
 
-/// The other commands of which there are many; whatever is unusual about a line is left to [`parse_line`].
+/// Fast paths for the other frequent commands. [`parse_line`] reads every unusual line.
 #[inline(never)]
 fn parse_keyed(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>, Error>> {
     match input {
@@ -72,7 +72,7 @@ fn parse_keyed(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>, Erro
     parse_line(input, length_max)
 }
 
-/// A `set` of which nothing is unusual, from its key on, and how many bytes that is with the line's end.
+/// A plain `set` from its key on, and the number of bytes to the end of its line.
 #[inline]
 fn plain_set(text: &[u8], length_max: u64) -> Option<(Store<'_>, usize)> {
     let at = memchr2(b' ', b'\n', text)?;
@@ -84,7 +84,7 @@ fn plain_set(text: &[u8], length_max: u64) -> Option<(Store<'_>, usize)> {
     if key.is_empty() || key.len() > KEY_LENGTH_MAX || length > length_max {
         return None;
     }
-    // Nine digits fit both.
+    // `field` reads at most nine digits, which fit both types.
     let (flags, exptime) = (flags as u32, exptime as i64);
     let store = Store {
         verb: StoreVerb::Set,
@@ -108,7 +108,7 @@ fn parse_line(input: &[u8], length_max: u64) -> Parsed<Result<Command<'_>, Error
     }
 }
 
-/// A command from a line without its end.
+/// Parses a line without its end.
 fn command(line: &[u8], length_max: u64) -> Result<Command<'_>, Error> {
     // A line that begins with a space has an empty verb, as in memcached.
     let (verb, rest) = cut(line);
@@ -145,7 +145,7 @@ fn format_error() -> Error {
     Error::new(Cause::Format)
 }
 
-/// A key within the limit.
+/// The key, or an error if it is too long.
 #[inline]
 fn measured(key: &[u8], noreply: bool) -> Result<&[u8], Error> {
     if key.len() > KEY_LENGTH_MAX {
@@ -184,7 +184,7 @@ fn get_and_touch(verb: GetVerb, rest: &[u8]) -> Result<Command<'_>, Error> {
     }))
 }
 
-/// A line without an end in view that is longer than a command can be.
+/// An unfinished line that is longer than the limit: only get commands may have one.
 #[cold]
 fn long_line(input: &[u8]) -> Parsed<Result<Command<'_>, Error>> {
     let (verb, start) = match cut(input) {
@@ -213,7 +213,7 @@ fn long_line(input: &[u8]) -> Parsed<Result<Command<'_>, Error>> {
             });
             Parsed::Done(get.map(Command::Get), start + used)
         }
-        // So long a line of which nothing but the verb can be used is one that has no key in it yet.
+        // The line has no key yet.
         Parsed::More(more) => Parsed::More(start + more),
     }
 }
@@ -240,7 +240,7 @@ fn store<'a>(verb: StoreVerb, key: &'a [u8], rest: &[u8], length_max: u64) -> Re
     let exptime_tail = words.rest();
     let exptime = words.next().ok_or_else(format_error)?;
     let length = words.next().ok_or_else(format_error)?;
-    // Without a length nobody knows where the data block ends: memcached takes its lines for commands, and so do we.
+    // Without a length the end of the data block is unknown. Like memcached, we read its lines as commands.
     let length = number::length(length, length_max).ok_or_else(format_error)?;
     let cas = words.clone().next();
     let noreply = words.ends_with_noreply();
@@ -267,8 +267,8 @@ fn store<'a>(verb: StoreVerb, key: &'a [u8], rest: &[u8], length_max: u64) -> Re
 
 /// `<key> [0] [noreply]`
 ///
-/// memcached 1.6 ignores words after the key. libmemcached's conformance test wants them refused, as older versions
-/// did; both are content when what asks for no reply is obeyed, and a lone `0` too.
+/// memcached 1.6 ignores words after the key; libmemcached's conformance test expects an error, as older versions
+/// returned. Accepting `noreply` and a lone `0`, and refusing everything else, satisfies both.
 fn delete(rest: &[u8]) -> Result<Command<'_>, Error> {
     let mut words = Words::after(rest, 1);
     let key = words.next().ok_or_else(format_error)?;
@@ -312,7 +312,7 @@ fn touch(rest: &[u8]) -> Result<Command<'_>, Error> {
     }))
 }
 
-/// Commands that memcached looks up last; spaces before them are forgiven, and all know `noreply`.
+/// The commands that memcached looks up last. They may have leading spaces, and all accept `noreply`.
 #[cold]
 fn rare(line: &[u8]) -> Result<Command<'_>, Error> {
     let all = Words::of_line(line);
