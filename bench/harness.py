@@ -1,7 +1,7 @@
-"""What the tables of bench/ share: starting servers, running the generator, writing results.
+"""Shared by the scripts of bench/: starting servers, running the generator, writing results.
 
-Nothing here knows what is measured. A table is a script beside this file that has rows; a row is a function that returns
-findings; a finding is a number of ours, one of the peer, their ratio and the bar that it has to meet.
+A table is a script beside this file. It has rows; a row is a function that yields findings; a finding is our number, the
+peer's, their ratio and the bar that it must meet.
 """
 
 import csv
@@ -50,13 +50,13 @@ class Finding:
             return ""
         if value >= self.bar if self.at_least else value <= self.bar:
             return "met"
-        # "Not worse" cannot be told from "equal" more finely than chance allows.
+        # A bar of 1 is met if the quartiles include 1: no finer distinction is possible.
         even = self.bar == 1 and self.quartiles and self.quartiles[0] <= 1 <= self.quartiles[1]
         return "even" if even else "NOT MET"
 
 
 def may_use_fifo():
-    """Whether this user may ask for real-time scheduling, which keeps other work of the machine out of the measurement."""
+    """Whether this user may use real-time scheduling, which keeps the machine's other work out of the measurement."""
     return shutil.which("chrt") is not None and subprocess.run(
         ["chrt", "-f", str(FIFO_PRIORITY), "true"], stderr=subprocess.DEVNULL, check=False
     ).returncode == 0
@@ -71,7 +71,7 @@ def on_cpus(cpus):
 
 
 class Server:
-    """A server that this script started. It is stopped by its own process, never by its name."""
+    """A server that this script started. It is stopped by its process number, never by its name."""
 
     def __init__(self, name, command, prefix=(), ready=None):
         self.name = name
@@ -117,13 +117,13 @@ class Server:
         return int(re.search(rf"^{field}:\s+(\d+) kB", text, re.M)[1]) * 1024
 
     def rss(self):
-        """Memory of its own, counted page by page: the sums in `status` lag behind by what each CPU keeps to itself."""
+        """Private memory in bytes, counted page by page: the sums in `status` lag behind by the counters of each CPU."""
         text = pathlib.Path(f"/proc/{self.pid}/smaps_rollup").read_text()
         fields = re.findall(r"^(?:Anonymous|Pss_Shmem):\s+(\d+) kB", text, re.M)
         return sum(map(int, fields)) * 1024
 
     def cpu(self):
-        """CPU seconds used so far: the process's own clock, see clock_getcpuclockid(3)."""
+        """CPU seconds so far, from the process's own clock: see clock_getcpuclockid(3)."""
         scheduler_time = 2
         return time.clock_gettime((~self.pid << 3) | scheduler_time)
 
@@ -144,7 +144,7 @@ def free_port():
 
 
 def accepts(port):
-    """Waits until something accepts connections at a port of this machine."""
+    """Waits until the server accepts connections at a port of this machine."""
 
     def wait(server):
         server.address = f"127.0.0.1:{port}"
@@ -163,7 +163,7 @@ def accepts(port):
 
 
 def connect(server, count):
-    """So many connections, all of them accepted."""
+    """Opens `count` connections and waits until the server has accepted all of them."""
     host, port = server.address.rsplit(":", 1)
     sockets = [socket.create_connection((host, int(port))) for _ in range(count)]
     while len(os.listdir(f"/proc/{server.pid}/fd")) < count:
@@ -180,7 +180,7 @@ def receive(connection, size):
 
 
 def idle_bytes(server, count, request, reply_size):
-    """The server's memory for each of many connections that were answered once and now wait."""
+    """The server's memory per idle connection, after each has been answered once."""
 
     def exchange(sockets):
         for connection in sockets:
@@ -199,7 +199,7 @@ def idle_bytes(server, count, request, reply_size):
 
 
 def allow_open_files():
-    """Raises the limit of open files to what may be had, for this script and the servers it starts."""
+    """Raises the limit of open files to the hard limit, for this script and the servers that it starts."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -218,17 +218,17 @@ def median(values):
 
 
 def middle(spreads):
-    """The spread whose median is the median of all: the run that stands for its repetitions."""
+    """The spread with the median of all medians, which represents the repetitions."""
     return sorted(spreads, key=lambda spread: spread["median"])[len(spreads) // 2]
 
 
 SERVERS_IN_PHASES = """\
-A ratio is ours over the peer's: within one generator process the servers are driven in turn in phases of milliseconds,
-each server's CPU clock is read at the phases' edges, and the ratio is the median over the cycles, with its quartiles."""
+A ratio is ours over the peer's. One generator process alternates between the servers in phases of milliseconds and reads
+each server's CPU clock at the edges of its phases; the ratio is the median over the cycles, with its quartiles."""
 
 
 class Results:
-    """Findings as they come: printed at once, written in the end."""
+    """Findings: printed as they come, written to files at the end."""
 
     def __init__(self, table, arguments, method=SERVERS_IN_PHASES):
         self.table = table
@@ -297,7 +297,7 @@ def memory_gib():
 
 
 def machine():
-    """A name for the machine that says what matters of it and not whose it is."""
+    """A name for the machine: its processor and its number of CPUs."""
     words = re.sub(r"\(.*?\)|CPU|Processor|@.*", " ", processor())
     slug = "-".join(re.findall(r"[a-z0-9]+", words.lower())[:4])
     return f"{slug}-{os.cpu_count()}cpu"
@@ -310,7 +310,7 @@ def commit():
 
 
 def shown(argument):
-    """An argument as a reader can use it: where a program lay on this machine is nobody's business."""
+    """An argument without the path of a program or file on this machine."""
     return os.path.basename(argument) if os.path.isabs(argument) else argument
 
 
@@ -324,7 +324,7 @@ def readme(table, arguments, notes, method):
         f"- Command: `{' '.join(map(shown, arguments))}`",
         *(f"- {note}" for note in notes),
         "",
-        "`summary.md` has the table, `raw.csv` every repetition. Absolute numbers depend on the machine and the minute.",
+        "`summary.md` has the table, `raw.csv` every repetition. Absolute numbers depend on the machine and vary over time.",
         method,
         "",
     ]

@@ -44,7 +44,7 @@ enum Table {
     Describe,
 }
 
-/// The arguments with which the spawn table starts this program again, as one of its measured parents.
+/// The arguments with which the spawn table starts this program as one of its measured parents.
 const SPAWN: &[&str] = &["spawn"];
 
 fn main() -> ExitCode {
@@ -82,7 +82,7 @@ fn plot() -> ExitCode {
     }
 }
 
-/// Prints a report, with a newline at its end. A closed pipe is no error: its reader has read enough.
+/// Prints a report, with a newline at its end. A broken pipe is not an error.
 fn print(report: impl Display) -> ExitCode {
     let text = report.to_string();
     match writeln!(stdout(), "{}", text.trim_end_matches('\n')) {

@@ -171,7 +171,7 @@ fn completions_and_pages_know_the_options_of_bench() {
         r"\-\-multiget",
         "[default: 10000]",
         "Possible values:",
-        "The first server",
+        "Ratios are those of the first server",
     ] {
         assert!(kv.contains(part), "{part}: {kv}");
     }

@@ -1,4 +1,4 @@
-//! What the benchmarks show: charts in SVG, and progress on a terminal.
+//! Output of the benchmarks: charts in SVG, and progress on a terminal.
 //!
 //! [`Bars`] and [`Lines`] hold a chart's data and render it as one SVG document; both are drawn with the same palette and
 //! axes. [`Progress`] prints at most one line per second on standard error.

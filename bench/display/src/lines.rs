@@ -32,9 +32,9 @@ pub struct Lines {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Axis {
-    /// What it measures, with the unit.
+    /// The measured quantity with its unit.
     pub label: String,
-    /// Whether equal distances are equal ratios.
+    /// True if equal distances are equal ratios.
     pub logarithmic: bool,
     /// The labelled values of the horizontal axis; by default those of the points.
     pub ticks: Vec<Tick>,

@@ -26,12 +26,12 @@ impl Progress {
         }
     }
 
-    /// Whether lines are printed at all.
+    /// Returns true if lines are printed at all.
     pub fn is_shown(&self) -> bool {
         self.shown
     }
 
-    /// Whether the last line is old enough for another one. The answer is yes at most once per interval.
+    /// Returns true if a line is due, at most once per interval.
     pub fn is_due(&mut self) -> bool {
         let due = self.shown && self.last.elapsed() >= INTERVAL;
         if due {

@@ -91,7 +91,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if low <= high { (low, high) } else { (0.0, 1.0) }
 }
 
-/// A step of 1, 2 or 5 times a power of ten, of which the value has at least four.
+/// A step of 1, 2 or 5 times a power of ten that divides the value into at least four parts.
 fn step(value: f64) -> f64 {
     let rough = (value / STEPS_MIN).max(LOW_MIN);
     let decade = 10_f64.powf(rough.log10().floor());
@@ -109,7 +109,7 @@ pub(crate) fn label(value: f64) -> String {
         value if value >= 1e4 => (value / 1e3, "k"),
         value => (value, ""),
     };
-    // A step that is no power of two leaves a rest such as 0.30000000000000004.
+    // Multiples of a decimal step are inexact, such as 0.30000000000000004.
     format!("{}{suffix}", (value * 1e4).round() / 1e4)
 }
 

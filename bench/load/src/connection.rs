@@ -1,4 +1,4 @@
-//! One connection: a transport, a session, and what waits between them.
+//! One connection: a transport, a session, and the buffers between them.
 
 use crate::session::{Session, Stage};
 use crate::tally::Tally;
@@ -7,25 +7,25 @@ use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-/// A connection to a server with the conversation on it.
+/// A connection to a server with its session.
 pub(crate) struct Connection<S> {
     transport: Transport,
     session: S,
     /// Requests written and not answered.
     outstanding: usize,
-    /// When the write that is outstanding was due.
+    /// The time at which the outstanding write was due.
     due: Instant,
-    /// A reply's beginning whose rest has not come yet.
+    /// An incomplete reply.
     leftover: Vec<u8>,
-    /// Requests that the socket has not taken yet.
+    /// Requests that the socket has not accepted yet.
     unsent: Vec<u8>,
 }
 
-/// Why a connection can't go on.
+/// The reason why a connection failed.
 pub(crate) enum Failure {
-    /// It's gone.
+    /// The connection was closed or reset.
     Lost(String),
-    /// What came is no reply; this is how it begins.
+    /// The server sent something other than a reply, which begins like this.
     Nonsense(String),
 }
 
@@ -54,12 +54,12 @@ impl<S: Session> Connection<S> {
         self.session.enter(stage);
     }
 
-    /// Whether this connection waits for room in the socket.
+    /// Returns true if the socket has not accepted all output.
     pub(crate) fn wants_write(&self) -> bool {
         !self.unsent.is_empty() || self.transport.holds_output()
     }
 
-    /// Writes the next requests, which were due at `due`. False if the session has nothing more to say.
+    /// Writes the next requests, which were due at `due`. Returns false if the session has no more requests.
     pub(crate) fn start(&mut self, due: Instant, scratch: &mut Vec<u8>) -> Result<bool, Failure> {
         debug_assert_eq!(self.outstanding, 0, "the last write is answered");
         scratch.clear();
@@ -70,7 +70,7 @@ impl<S: Session> Connection<S> {
         Ok(self.outstanding > 0)
     }
 
-    /// Writes what the socket has not taken so far.
+    /// Writes the rest of the output.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         let unsent = std::mem::take(&mut self.unsent);
         let sent = self.write(&unsent)?;
@@ -79,7 +79,7 @@ impl<S: Session> Connection<S> {
         Ok(())
     }
 
-    /// Reads what has come. True if with it everything outstanding is answered.
+    /// Reads the available input. Returns true if it answers everything outstanding.
     pub(crate) fn receive(&mut self, buffer: &mut [u8], tally: &mut Tally) -> Result<bool, Failure> {
         let before = self.outstanding;
         loop {
@@ -114,10 +114,10 @@ impl<S: Session> Connection<S> {
         Ok(())
     }
 
-    /// Writes as much as the socket takes; returns how much that was.
+    /// Writes as much as the socket accepts, and returns the number of bytes.
     fn write(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let mut sent = 0;
-        // Under TLS an empty write still moves what the session holds.
+        // Under TLS an empty write still sends the bytes that rustls holds.
         while sent < bytes.len() || self.transport.holds_output() {
             match self.transport.write(&bytes[sent..]) {
                 Ok(count) => sent += count,

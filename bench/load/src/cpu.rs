@@ -1,7 +1,8 @@
 //! CPU time of the servers that run on this machine.
 //!
-//! A server is found by its listening socket: `/proc/net` names the socket's inode, `/proc/PID/fd` who holds it. Its
-//! process's CPU clock then has nanoseconds where `ps` has hundredths of a second, so that phases of 25 ms are long enough.
+//! A server is found by its listening socket: `/proc/net` has the socket's inode, `/proc/PID/fd` the process that holds it.
+//! The CPU clock of the process has a resolution of nanoseconds where `ps` has hundredths of a second, so phases of 25 ms
+//! are long enough.
 
 use crate::sys;
 use crate::target::Address;
@@ -16,7 +17,8 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// A meter of whoever listens at `address`; of nobody if that's another machine or a process we may not look at.
+    /// Finds the processes that listen at `address`. The meter has none if that is another machine, or if reading the
+    /// processes' descriptors is not permitted.
     pub(crate) fn find(address: &Address) -> Meter {
         let inodes = match address {
             Address::Tcp(host) => tcp_inodes(host),
@@ -33,7 +35,7 @@ impl Meter {
         &self.processes
     }
 
-    /// CPU time used so far by all the processes; `None` if there is none or one of them has ended.
+    /// CPU time of all the processes so far; `None` without processes, or if one of them has ended.
     pub(crate) fn read(&self) -> Option<Duration> {
         if self.processes.is_empty() {
             return None;
@@ -77,7 +79,7 @@ fn listeners(table: &str, address: SocketAddr) -> Vec<u64> {
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-/// Whether an address surely is one of this machine: loopback. A wildcard listener is not taken for a remote server's.
+/// Returns true for loopback addresses. For others a local wildcard listener must not be mistaken for a remote server.
 fn is_ours(ip: IpAddr) -> bool {
     canonical(ip).is_loopback()
 }

@@ -1,4 +1,4 @@
-//! The options that every generator has: which servers, how many connections, at which pace, for how long.
+//! The options of every generator: servers, connections, pace, duration.
 
 use crate::plan::{Pace, Plan};
 use crate::target::Target;
@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Phases of servers that alternate in a closed loop: as short as CPU clocks allow, so that a disturbance meets all of
-/// them, and no fraction of a second, so that what happens once a second does not meet the same one every time.
+/// The length of alternating phases in a closed loop: as short as CPU clocks allow, so that a disturbance affects all
+/// servers; and not a divisor of a second, so that work done once per second does not always affect the same server.
 const PHASE_CLOSED: Duration = Duration::from_millis(47);
-/// At a fixed rate a phase must hold enough requests for a 99th percentile.
+/// At a fixed rate a phase must be long enough for a 99th percentile.
 const PHASE_OPEN: Duration = Duration::from_millis(173);
-/// A server that runs alone is measured in pieces of a second, for the progress line.
+/// The phase of a single server: one progress line each.
 const PHASE_ALONE: Duration = Duration::from_secs(1);
 
 /// How load is applied.
@@ -21,53 +21,53 @@ pub struct Drive {
     /// The server: [NAME=]HOST:PORT or [NAME=]unix:PATH
     #[arg(value_name = "SERVER", default_value = "127.0.0.1:11211")]
     pub server: Target,
-    /// Another server to compare with, in short alternating phases; may be given several times
+    /// Another server, which alternates with the first in short phases; may be repeated
     #[arg(long, value_name = "SERVER")]
     pub vs: Vec<Target>,
-    /// Connections to each server
+    /// Connections per server
     #[arg(short, long, default_value_t = 50, value_name = "N")]
     pub connections: usize,
-    /// Requests in one write; the next write follows when all of them are answered
+    /// Requests per write; the next write follows their last reply
     #[arg(short, long, default_value_t = 1, value_name = "N")]
     pub depth: usize,
-    /// Open loop: so many requests a second over all connections, latency counted from when each was due
+    /// Open loop: requests per second over all connections; latency counts from the time each was due
     #[arg(short, long, value_name = "PER_SECOND", value_parser = units::count)]
     pub rate: Option<u64>,
-    /// How long to measure, each server
+    /// Measured time per server
     #[arg(short = 't', long, default_value = "10s", value_name = "TIME", value_parser = units::duration)]
     #[serde(serialize_with = "seconds")]
     pub duration: Duration,
-    /// How long to run before that without measuring, each server
+    /// Unmeasured time per server before that
     #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = units::duration)]
     #[serde(serialize_with = "seconds")]
     pub warmup: Duration,
-    /// Length of one phase when servers alternate [default: 47ms; 173ms with --rate]
+    /// Length of a phase when servers alternate [default: 47ms; 173ms with --rate]
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     #[serde(serialize_with = "seconds_or_none")]
     pub phase: Option<Duration>,
-    /// Threads of the generator; each has its share of the connections
+    /// Threads of the generator
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub threads: usize,
     /// Connect by TLS
     #[arg(long)]
     pub tls: bool,
-    /// Certificates (PEM) to trust; without it any certificate is accepted, for this is a measurement
+    /// Trust only these certificates (PEM); by default any certificate is accepted
     #[arg(long, value_name = "FILE", requires = "tls")]
     pub tls_ca: Option<PathBuf>,
-    /// CPUs to pin the generator's threads to
+    /// CPUs to which the generator's threads are pinned
     #[arg(long, value_name = "CPU", value_delimiter = ',')]
     pub pin: Vec<usize>,
-    /// Never sleep between polls; the server then need not wake an idle CPU to answer
+    /// Poll without sleeping, so that servers never wait for an idle CPU to wake
     #[arg(long)]
     pub spin: bool,
-    /// A line a second on standard error, even where that is no terminal
+    /// Print a line per second on standard error even if it is not a terminal
     #[arg(long)]
     #[serde(skip)]
     pub progress: bool,
 }
 
 impl Drive {
-    /// The plan that the options describe, or which of them makes no sense.
+    /// The plan that the options describe. An error names an invalid option.
     pub(crate) fn plan(&self, fill: bool) -> Result<Plan, Error> {
         self.check()?;
         let pace = match self.rate {

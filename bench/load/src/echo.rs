@@ -1,4 +1,4 @@
-//! Load for the echo-like servers that measure a loop alone: a request is one line, a reply has a fixed length.
+//! Load for the servers that measure an event loop alone: a request is one line, a reply has a fixed length.
 
 use crate::session::{self, Stage, Taken, Workload};
 use crate::tally::Tally;
@@ -6,26 +6,26 @@ use crate::{Drive, Error, Report, phases, units};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Load for servers that answer every line with so many bytes, whatever they are.
+/// Put load on servers that answer each line with a fixed number of bytes
 #[derive(clap::Args, Debug, Clone, Serialize)]
 pub struct Options {
     /// How load is applied.
     #[command(flatten)]
     #[serde(flatten)]
     pub drive: Drive,
-    /// Length of a request, its newline included
+    /// Request length, including the newline
     #[arg(long, default_value = "64", value_name = "BYTES", value_parser = units::size)]
     pub request_size: usize,
-    /// Length of a reply
+    /// Reply length
     #[arg(long, default_value = "400", value_name = "BYTES", value_parser = units::size)]
     pub reply_size: usize,
-    /// Print the report as JSON
+    /// Print JSON
     #[arg(long)]
     #[serde(skip)]
     pub json: bool,
 }
 
-/// Runs the load that `options` describe and says what it found.
+/// Runs the load that `options` describe.
 pub fn run(options: Options) -> Result<Report, Error> {
     if options.request_size == 0 || options.reply_size == 0 {
         let problem = "must be at least 1".into();
@@ -45,7 +45,7 @@ pub fn run(options: Options) -> Result<Report, Error> {
     Ok(Report::new(&options, plan.threads, &measured))
 }
 
-/// The lines of one write, always the same.
+/// The lines of one write. All writes are the same.
 struct Lines {
     write: Arc<[u8]>,
     options: Options,
@@ -70,7 +70,7 @@ struct Session {
     write: Arc<[u8]>,
     depth: usize,
     reply_size: usize,
-    /// Bytes of a reply that is not complete.
+    /// The number of bytes of an incomplete reply.
     partial: usize,
 }
 

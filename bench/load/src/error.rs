@@ -1,19 +1,19 @@
-//! What can go wrong while load is generated.
+//! Errors of a run.
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why a run could not be made, or had to end early.
+/// The reason why a run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option's value, or a combination of options, makes no sense.
+    /// An option's value, or a combination of options, is invalid.
     #[error("{option}: {problem}")]
     Option {
         /// The option as it is written on the command line.
         option: &'static str,
-        /// What is wrong with it and what would be right.
+        /// The problem and its remedy.
         problem: String,
     },
     /// No connection could be made.
@@ -34,30 +34,30 @@ pub enum Error {
         /// The system's or the TLS library's reason, or that the server closed it.
         reason: String,
     },
-    /// The server sent what no server of this protocol sends.
+    /// The server sent something other than a reply of this protocol.
     #[error("{address}: not a reply of this protocol: {found}")]
     Reply {
         /// The server's address.
         address: String,
-        /// The first bytes of what was found, escaped.
+        /// Its first bytes, escaped.
         found: String,
     },
-    /// The server refused to store what the run is to read.
+    /// The server refused to store the keys of the run.
     #[error("{address}: cannot be filled, {refused} sets were refused, the first with: {reply}")]
     Fill {
         /// The server's address.
         address: String,
-        /// How many sets were refused before the run was given up.
+        /// The number of refused sets.
         refused: u64,
         /// The first refusal.
         reply: String,
     },
-    /// Nothing arrived for too long.
+    /// No reply arrived for too long.
     #[error("{address}: no reply for {waited:?} with {outstanding} requests outstanding")]
     Stalled {
         /// The server's address.
         address: String,
-        /// How long the generator waited.
+        /// The time waited.
         waited: Duration,
         /// Requests without a reply.
         outstanding: usize,
@@ -73,7 +73,7 @@ pub enum Error {
     /// A certificate or a TLS setting cannot be used.
     #[error("TLS: {0}")]
     Tls(String),
-    /// The system refused something the generator needs.
+    /// A system call failed.
     #[error("{call}: {source}")]
     System {
         /// The system call.

@@ -11,14 +11,14 @@ use crate::transport::Transport;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How long nothing may arrive before a run is given up.
+/// A run ends with an error after this long without a reply.
 const STALL_MAX: Duration = Duration::from_secs(20);
-/// A read is as large as a batch of replies may be; large values come in pieces of this.
+/// The size of one read. Larger values arrive in pieces of this.
 const INPUT_SIZE: usize = 256 * 1024;
-/// In an open loop the thread sleeps only if the next write is further away than this: a poll's timeout has milliseconds.
+/// In an open loop the thread sleeps only if the next write is due later than this, since `epoll_wait` counts milliseconds.
 const SLEEP_MIN: Duration = Duration::from_millis(2);
 
-/// Buffers that one thread's fleets share: only one of them is at work at a time.
+/// Buffers that the fleets of one thread share, since only one fleet runs at a time.
 pub(crate) struct Buffers {
     input: Vec<u8>,
     output: Vec<u8>,
@@ -50,15 +50,15 @@ pub(crate) struct Phase {
     pub(crate) pace: Pace,
 }
 
-/// A phase while it runs.
+/// A running phase.
 struct Progress<'a> {
     tally: Tally,
     buffers: &'a mut Buffers,
     start: Instant,
     end: Instant,
-    /// Connections with something outstanding.
+    /// The number of connections with outstanding requests.
     busy: usize,
-    /// Whether a session had nothing more to say.
+    /// True if a session had no more requests.
     exhausted: bool,
     heard: Instant,
 }
@@ -96,8 +96,8 @@ impl<S: Session> Fleet<S> {
         })
     }
 
-    /// Runs one phase: starts requests until its time is over, then waits for the last reply. The second value says
-    /// whether the sessions had anything left to say.
+    /// Runs one phase: sends requests until its time is over, then waits for the last reply. The second value is true if
+    /// the sessions had no more requests.
     pub(crate) fn phase(&mut self, phase: Phase, buffers: &mut Buffers) -> Result<(Tally, bool), Error> {
         for connection in &mut self.connections {
             connection.enter(phase.stage);
@@ -194,7 +194,7 @@ impl<S: Session> Fleet<S> {
         }
     }
 
-    /// Serves a connection that the poll found ready. True if with that its write is answered.
+    /// Serves a ready connection. Returns true if its write is answered.
     fn ready(&mut self, token: usize, progress: &mut Progress<'_>) -> Result<bool, Error> {
         let connection = &mut self.connections[token];
         if connection.wants_write() {
@@ -215,7 +215,7 @@ impl<S: Session> Fleet<S> {
         }
     }
 
-    /// Waits for events, but not for ever.
+    /// Waits for events, with a timeout.
     fn wait(&mut self, timeout_ms: i32, progress: &mut Progress<'_>) -> Result<usize, Error> {
         let events = self.poll.wait(timeout_ms)?;
         if events > 0 || progress.busy == 0 {

@@ -1,23 +1,23 @@
 //! Load generators for the servers that Hikyaku speaks to.
 //!
-//! A generator drives one server, or alternates several in phases so short that whatever disturbs the machine disturbs
-//! all of them alike; what is reported then is the ratio within each cycle, not a number that depends on the minute.
+//! A generator drives one server, or alternates between several in phases so short that a disturbance of the machine
+//! affects all of them alike. The reported ratios are made within each cycle, so they do not depend on the minute.
 //!
 //! ```text
-//!   kv::Options ──► Plan (how: servers, threads, pace, phases)     ┐
-//!               └─► Workload (what: keys, mix, dialect) ─ Session ─┤   a session is sans-IO: it writes requests, reads replies
+//!   kv::Options ──► Plan (servers, threads, pace, phases)          ┐
+//!               └─► Workload (keys, mixture, dialect) ─── Session ─┤   a session is sans-IO: it writes requests, reads replies
 //!                                                                  ▼
-//!   run ──► phases: A B A B … ──► worker threads ──► fleets of connections, one fleet a server
+//!   run ──► phases: A B A B … ──► worker threads ──► fleets of connections, one fleet per server
 //!              └ cpu: the servers' CPU clocks, read at the edges of a phase
 //!                                                                  ▼
-//!                                 Tally a phase ──► Report: throughput, CPU a request, percentiles, ratios
+//!                                 Tally per phase ──► Report: throughput, CPU per request, percentiles, ratios
 //! ```
 //!
-//! **Invariant.** A phase ends only when every reply of it has arrived, so that the server's CPU time between its edges
-//! belongs to the requests that are counted in it.
+//! **Invariant.** A phase ends only after its last reply, so the server's CPU time between its edges belongs to the
+//! requests counted in it.
 //!
-//! **Invariant.** In an open loop latency counts from the moment at which a request was due, whether or not it could be
-//! sent then; a server that stalls cannot hide it by slowing the generator down.
+//! **Invariant.** In an open loop latency counts from the time at which a request was due, even if it was sent later. A
+//! server that stalls cannot hide it by slowing the generator down.
 
 mod connection;
 mod cpu;

@@ -1,7 +1,7 @@
 //! The order of phases: fill every server, warm each up, then measure them in turn, A B A B.
 //!
-//! The threads that make the load take one order at a time; between two orders every connection is quiet, and that is
-//! when the servers' CPU clocks are read.
+//! The threads that generate the load execute one order at a time. Between two orders every connection is idle, and the
+//! servers' CPU clocks are read.
 
 use crate::Error;
 use crate::cpu::Meter;
@@ -16,10 +16,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long a piece of filling takes; between pieces progress is shown.
+/// The length of a phase of filling, after which progress is shown.
 const FILL_PHASE: Duration = Duration::from_secs(1);
 
-/// What was measured of one server.
+/// The measurements of one server.
 pub(crate) struct Measured {
     pub(crate) server: Target,
     pub(crate) processes: Vec<u32>,
@@ -27,7 +27,7 @@ pub(crate) struct Measured {
     pub(crate) phases: Vec<Sample>,
 }
 
-/// The numbers of one phase of which ratios are made.
+/// The numbers of one phase, from which ratios are made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) requests: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Sample {
     pub(crate) p99_us: f64,
 }
 
-/// A thread's answer to an order, with whether its sessions had nothing left to say.
+/// A thread's answer to an order; true if its sessions had no more requests.
 type Answer = Result<(Tally, bool), Error>;
 
 /// Runs a whole plan.
@@ -65,7 +65,7 @@ pub(crate) fn run<W: Workload>(plan: &Plan, workload: &W) -> Result<Vec<Measured
     })
 }
 
-/// The threads that make the load.
+/// The threads that generate the load.
 #[derive(Default)]
 struct Crew {
     members: Vec<Member>,
@@ -84,7 +84,7 @@ impl Crew {
 
     fn phase(&self, phase: Phase) -> Result<(Tally, bool), Error> {
         for member in &self.members {
-            // A thread that has ended has left its reason with the answers.
+            // A thread that has ended has sent its error as an answer.
             let _ = member.orders.send(phase);
         }
         self.gather()
@@ -149,7 +149,7 @@ fn work<S: Session>(
     }
 }
 
-/// Who decides what comes next.
+/// Orders the phases.
 struct Conductor<'a> {
     plan: &'a Plan,
     crew: Crew,

@@ -1,10 +1,10 @@
-//! How load is applied: to which servers, by how many connections, at which pace, for how long.
+//! The plan of a run: servers, connections, pace, duration.
 
 use crate::target::Target;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A run, whatever is said on its connections.
+/// The plan of a run, without its workload.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// The subject first, then its peers.
@@ -13,28 +13,28 @@ pub(crate) struct Plan {
     pub(crate) connections: usize,
     pub(crate) threads: usize,
     pub(crate) pace: Pace,
-    /// Whether there is anything to store before the run.
+    /// True to store all keys before the run.
     pub(crate) fill: bool,
-    /// Unmeasured time, each server.
+    /// Unmeasured time per server.
     pub(crate) warmup: Duration,
-    /// Measured time, each server.
+    /// Measured time per server.
     pub(crate) duration: Duration,
     pub(crate) phase: Duration,
     /// Poll without sleeping.
     pub(crate) spin: bool,
-    /// CPUs for the generator's threads, none for wherever the scheduler likes.
+    /// CPUs for the generator's threads; empty to leave them to the scheduler.
     pub(crate) pin: Vec<usize>,
     pub(crate) tls: Option<Arc<rustls::ClientConfig>>,
-    /// A line a second on standard error.
+    /// Print a line per second on standard error even if it is not a terminal.
     pub(crate) progress: bool,
 }
 
-/// When the next write follows.
+/// The times of writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Pace {
-    /// When the last one is answered.
+    /// A write follows the last reply to the one before.
     Closed,
-    /// At fixed times, this many writes a second over all connections of a server.
+    /// At fixed times: this many writes per second over all connections of a server.
     Open { writes_per_second: f64 },
 }
 
@@ -47,7 +47,7 @@ impl Plan {
         (self.servers.len() * self.connections + FILES_BESIDE) as u64
     }
 
-    /// The connections of one thread: a range of seats.
+    /// The connections of one thread, as a range of seats.
     pub(crate) fn seats(&self, thread: usize) -> std::ops::Range<usize> {
         let share = |thread: usize| thread * self.connections / self.threads;
         share(thread)..share(thread + 1)

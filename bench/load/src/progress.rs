@@ -4,7 +4,7 @@ use crate::plan::Plan;
 use crate::tally::Tally;
 use std::time::Duration;
 
-/// What happened since the last line.
+/// The numbers since the last line.
 pub(crate) struct Progress {
     lines: display::Progress,
     names: Vec<String>,

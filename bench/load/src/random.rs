@@ -1,6 +1,6 @@
 //! Random numbers: a small generator and Zipf's distribution over any number of keys.
 
-/// SplitMix64: one multiplication chain a number, any seed is a good seed.
+/// SplitMix64: one chain of multiplications per number; every seed is equally good.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -32,10 +32,10 @@ pub(crate) fn mix(number: u64) -> u64 {
     number ^ (number >> 31)
 }
 
-/// Which key comes next: uniform, or Zipf with `P(rank) ~ 1 / rank^exponent`.
+/// Ranks of keys: uniform, or Zipf with `P(rank) ~ 1 / rank^exponent`.
 ///
 /// Zipf is sampled by rejection from the integral of its envelope (W. Hörmann and G. Derflinger, "Rejection-inversion to
-/// generate variates from monotone discrete distributions", 1996): constant time and no table, whatever the number of keys.
+/// generate variates from monotone discrete distributions", 1996): constant time and no table for any number of keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranks {
     count: u64,
@@ -80,7 +80,7 @@ impl Ranks {
         (-self.exponent * x.ln()).exp()
     }
 
-    /// The integral of the density, shaped so that the exponent 1 is no special case.
+    /// The integral of the density, in a form without a special case for the exponent 1.
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         expm1_over((1.0 - self.exponent) * log) * log

@@ -1,4 +1,4 @@
-//! What a run found: per server, and ratios of the subject over each peer.
+//! The result of a run: numbers per server, and ratios of the subject over each peer.
 
 use crate::phases::{Measured, Sample};
 use crate::plot;
@@ -8,48 +8,48 @@ use std::fmt;
 /// The result of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// Everything that was asked for, so that a stored report explains itself.
+    /// All options, so that a stored report explains itself.
     pub settings: serde_json::Value,
     /// The subject first, then its peers.
     pub servers: Vec<ServerReport>,
-    /// Subject over peer, one entry a peer.
+    /// Subject over peer, one entry per peer.
     pub ratios: Vec<Ratios>,
-    /// Of one CPU, how much each thread of the generator used; near 100 without `--spin` the generator is the bottleneck.
+    /// The share of a CPU that each thread of the generator used. Near 100 without `--spin`, the generator is the bottleneck.
     pub generator_busy_percent: f64,
 }
 
-/// What one server did in the measured phases.
+/// The numbers of one server in the measured phases.
 #[derive(Debug, Clone, Serialize)]
 pub struct ServerReport {
     /// Its name.
     pub name: String,
-    /// Where it listens.
+    /// Its address.
     pub address: String,
-    /// Its processes, where they run on this machine and can be seen.
+    /// Its processes, if they run on this machine and are visible.
     pub processes: Vec<u32>,
     /// Requests answered (a get of many keys is one).
     pub requests: u64,
-    /// Keys asked for or stored.
+    /// The number of keys in requests.
     pub keys: u64,
-    /// Keys that were asked for and there.
+    /// The number of keys found.
     pub hits: u64,
-    /// Keys that were asked for and not there.
+    /// The number of keys not found.
     pub misses: u64,
-    /// Hits by hits and misses together; absent if nothing was asked for.
+    /// Hits divided by hits and misses; absent without gets.
     pub hit_ratio: Option<f64>,
     /// Error replies.
     pub errors: u64,
     /// The first error reply.
     pub first_error: Option<String>,
-    /// Values that were not those of their keys (`--verify`).
+    /// The number of values that did not belong to their key (`--verify`).
     pub wrong: u64,
     /// Measured time.
     pub seconds: f64,
-    /// Requests a second over the measured time.
+    /// Requests per second of measured time.
     pub throughput: f64,
-    /// CPU a request in microseconds: the median of the phases.
+    /// CPU per request in microseconds: the median of the phases.
     pub cpu_us_per_request: Option<Spread>,
-    /// The median latencies of the phases, in microseconds: what a few bad phases do not move.
+    /// The median latencies of the phases, in microseconds, which a few disturbed phases do not change.
     pub phase_p50_us: Option<Spread>,
     /// The 99th percentiles of the phases, in microseconds.
     pub phase_p99_us: Option<Spread>,
@@ -78,9 +78,9 @@ pub struct Latency {
 pub struct Ratios {
     /// The peer's name.
     pub peer: String,
-    /// Requests a second: above 1 the subject does more.
+    /// Requests per second: above 1 the subject answers more.
     pub throughput: Spread,
-    /// CPU a request: below 1 the subject needs less. Absent where a server's process cannot be seen.
+    /// CPU per request: below 1 the subject needs less. Absent if a server's process is not visible.
     pub cpu: Option<Spread>,
     /// Median latency: below 1 the subject is faster.
     pub p50: Spread,
@@ -91,18 +91,18 @@ pub struct Ratios {
 /// A median with its quartiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Half of the samples are below.
+    /// The median.
     pub median: f64,
-    /// A quarter of the samples is below.
+    /// The lower quartile.
     pub q1: f64,
-    /// Three quarters of the samples are below.
+    /// The upper quartile.
     pub q3: f64,
-    /// How many samples there were.
+    /// The number of samples.
     pub samples: usize,
 }
 
 impl Spread {
-    /// The spread of some samples; `None` of none. Samples that are no numbers (a division by nothing) are left out.
+    /// The spread of the finite samples; `None` without any.
     pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Spread> {
         let mut sorted: Vec<f64> = samples.into_iter().filter(|sample| sample.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -141,7 +141,7 @@ impl Report {
             servers: measured.iter().map(ServerReport::new).collect(),
             ratios: peers.map(|ratios| ratios.flatten().collect()).unwrap_or_default(),
             generator_busy_percent: own_cpu / (time * threads as f64) * 100.0,
-            // Options are numbers and strings with names: JSON holds them all.
+            // Options are structs of numbers and strings, which always serialize.
             settings: serde_json::to_value(settings).unwrap_or_default(),
         }
     }
@@ -153,7 +153,7 @@ impl Report {
 
     /// The report as one JSON document.
     pub fn to_json(&self) -> String {
-        // A report is numbers and strings in structs: there is nothing in it that JSON cannot hold.
+        // A report is structs of numbers and strings, which always serialize.
         serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"))
     }
 }
@@ -267,7 +267,7 @@ impl ServerReport {
 }
 
 impl Ratios {
-    /// Ratios of the cycles; `None` if there was no cycle in which both answered.
+    /// The ratios of all cycles; `None` without a cycle in which both servers answered.
     fn of(subject: &Measured, peer: &Measured) -> Option<Ratios> {
         let spread = |number: fn(&Sample) -> Option<f64>| {
             let cycles = subject.phases.iter().zip(&peer.phases);

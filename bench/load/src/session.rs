@@ -1,43 +1,43 @@
-//! What is said on one connection, without the connection: requests are appended to a buffer, replies read from one.
+//! The protocol of one connection, without I/O: a session appends requests to a buffer and reads replies from one.
 
 use crate::tally::Tally;
 
-/// What a session is to say.
+/// The kind of requests that a session writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Store this connection's share of the keys; after that there is nothing more to say.
+    /// Store this connection's share of the keys; after that the session has no more requests.
     Fill,
-    /// The load itself, without end.
+    /// The load itself, without an end.
     Run,
 }
 
-/// What a session took of the input.
+/// The input that a session used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
-    /// Bytes that need not be shown again.
+    /// The number of used bytes.
     pub(crate) bytes: usize,
-    /// Requests whose reply is complete with them.
+    /// The number of requests that these bytes answer.
     pub(crate) requests: usize,
 }
 
-/// One connection's side of the conversation.
+/// The client's side of one connection.
 pub(crate) trait Session: Send {
-    /// Enters a stage; called only while nothing is outstanding.
+    /// Enters a stage. Called only without outstanding requests.
     fn enter(&mut self, stage: Stage);
 
-    /// Appends the requests of one write; returns how many, 0 when there is nothing left to say.
+    /// Appends the requests of one write and returns their number; 0 at the end of the stage.
     fn request(&mut self, out: &mut Vec<u8>) -> usize;
 
-    /// Reads replies from the front of `input` as far as it goes. What is not taken is shown again with more behind it.
-    /// An error says that this is no reply of the protocol.
+    /// Reads replies from the front of `input` as far as they are complete. The caller passes unused bytes again, followed
+    /// by more. The error describes a malformed reply.
     fn reply(&mut self, input: &[u8], tally: &mut Tally) -> Result<Taken, String>;
 }
 
 /// Makes the sessions of a run.
 pub(crate) trait Workload: Sync {
-    /// What one connection says.
+    /// The session of one connection.
     type Session: Session;
 
-    /// The session of connection `seat` of `seats`. The same seat says the same to every server.
+    /// The session of connection `seat` of `seats`. The same seat sends the same requests to every server.
     fn session(&self, seat: usize, seats: usize) -> Self::Session;
 }

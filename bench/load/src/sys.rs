@@ -1,6 +1,6 @@
 //! Every system call that the standard library does not have: epoll, CPU clocks, affinity, the open-file limit.
 //!
-//! The generator has a loop of its own on purpose: what measures `io` must not share its faults, and must be free to spin.
+//! The generator has its own event loop on purpose: a measurement of `io` must not share its faults, and may have to spin.
 #![allow(unsafe_code)]
 
 use crate::Error;
@@ -21,7 +21,7 @@ impl Poll {
         let fd = check("epoll_create1", unsafe {
             libc::epoll_create1(libc::EPOLL_CLOEXEC)
         })?;
-        // SAFETY: the descriptor was just made and nobody else owns it.
+        // SAFETY: the descriptor is new, so this is its only owner.
         let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Poll {
             epoll,
@@ -34,7 +34,7 @@ impl Poll {
         self.control(libc::EPOLL_CTL_ADD, fd, token, false)
     }
 
-    /// Asks for room to write as well, or no longer.
+    /// Adds or removes interest in room to write.
     pub(crate) fn interest(&self, fd: BorrowedFd<'_>, token: usize, write: bool) -> Result<(), Error> {
         self.control(libc::EPOLL_CTL_MOD, fd, token, write)
     }
@@ -50,7 +50,7 @@ impl Poll {
         check("epoll_ctl", done).map(drop)
     }
 
-    /// Waits for readiness; returns how many events there are, each to be asked for by `token`.
+    /// Waits for readiness and returns the number of events; [`token`](Self::token) returns each.
     pub(crate) fn wait(&mut self, timeout_ms: i32) -> Result<usize, Error> {
         let (events, room) = (self.events.as_mut_ptr(), self.events.len() as i32);
         // SAFETY: `events` points to `room` events that live through the call.
@@ -68,7 +68,7 @@ impl Poll {
     }
 }
 
-/// CPU time that a process has used so far, all its threads, in nanoseconds. `None` if there is no such process.
+/// CPU time of a process and all its threads so far; `None` without such a process.
 pub(crate) fn process_cpu(pid: u32) -> Option<Duration> {
     let mut clock: libc::clockid_t = 0;
     // SAFETY: `clock` lives through the call.
@@ -76,7 +76,7 @@ pub(crate) fn process_cpu(pid: u32) -> Option<Duration> {
     if found == 0 { read_clock(clock) } else { None }
 }
 
-/// CPU time that this thread has used so far.
+/// CPU time of this thread so far.
 pub(crate) fn thread_cpu() -> Duration {
     read_clock(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
 }
@@ -130,8 +130,8 @@ pub(crate) fn own_file_table() -> Result<(), Error> {
     check("unshare", unsafe { libc::unshare(libc::CLONE_FILES) }).map(drop)
 }
 
-/// Lets the scheduler's group of this session weigh most, where the kernel groups sessions and we may: other sessions'
-/// builds then disturb a measurement less. Without the right nothing happens.
+/// Gives the scheduler's group of this session the highest weight, where the kernel groups sessions and permits it, so
+/// that other sessions disturb a measurement less.
 pub(crate) fn weigh_most() {
     let _ = fs::write("/proc/self/autogroup", "-20");
 }

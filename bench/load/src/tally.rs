@@ -1,4 +1,4 @@
-//! What is counted while requests are answered.
+//! Counts and latencies of answered requests.
 
 use crate::report::Latency;
 use hdrhistogram::Histogram;
@@ -18,16 +18,16 @@ pub(crate) struct Tally {
     pub(crate) elapsed: Duration,
     /// The generator's own CPU time.
     pub(crate) own_cpu: Duration,
-    /// Nanoseconds a request.
+    /// Nanoseconds per request.
     latency: Histogram<u64>,
 }
 
-/// Latencies above this are counted as this.
+/// Longer latencies are counted as this.
 const LATENCY_MAX_NS: u64 = 60_000_000_000;
 
 impl Tally {
     pub(crate) fn new() -> Tally {
-        // Fails only for bounds that are no bounds or for more than five digits; these are constants.
+        // Fails only for invalid bounds or more than five digits; these are constants.
         let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3).expect("valid bounds");
         Tally {
             requests: 0,
@@ -56,13 +56,13 @@ impl Tally {
         self.first_error.get_or_insert_with(|| printable(reply));
     }
 
-    /// Adds what other threads counted in the same time.
+    /// Adds the counts of another thread for the same time.
     pub(crate) fn join(&mut self, other: &Tally) {
         self.add_counts(other);
         self.elapsed = self.elapsed.max(other.elapsed);
     }
 
-    /// Adds what was counted in another phase.
+    /// Adds the counts of another phase.
     pub(crate) fn append(&mut self, other: &Tally) {
         self.add_counts(other);
         self.elapsed += other.elapsed;
@@ -79,7 +79,7 @@ impl Tally {
         if self.first_error.is_none() {
             self.first_error.clone_from(&other.first_error);
         }
-        // Fails only where bounds differ; all tallies have the same.
+        // Fails only if the bounds differ; all tallies have the same.
         self.latency.add(&other.latency).expect("equal bounds");
     }
 
@@ -101,7 +101,7 @@ impl Tally {
     }
 }
 
-/// The start of a reply, fit for a message.
+/// The start of a reply, escaped for a message.
 pub(crate) fn printable(reply: &[u8]) -> String {
     const SHOWN_MAX: usize = 60;
     reply[..reply.len().min(SHOWN_MAX)].escape_ascii().to_string()

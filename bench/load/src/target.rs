@@ -1,11 +1,11 @@
-//! Which server to drive: `[NAME=]HOST:PORT` or `[NAME=]unix:PATH`.
+//! The servers under load: `[NAME=]HOST:PORT` or `[NAME=]unix:PATH`.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A host name or address with a port; it is resolved when the run starts.
@@ -14,12 +14,12 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// A server with the name it has in the report.
+/// A server with its name in the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Its name; the address where none was given.
+    /// Its name; by default the address.
     pub name: String,
-    /// Where it listens.
+    /// Its address.
     pub address: Address,
 }
 

@@ -1,4 +1,4 @@
-//! TLS settings of a generator: which certificates it takes.
+//! TLS settings of a generator: the certificates that it accepts.
 
 use crate::Error;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -9,7 +9,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use std::path::Path;
 use std::sync::Arc;
 
-/// A client's settings: trusting the certificates of a PEM file, or, without one, any certificate at all.
+/// A client's settings, which trust the certificates of a PEM file or, without a file, every certificate.
 pub(crate) fn client(authorities: Option<&Path>) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
@@ -39,8 +39,8 @@ fn roots(path: &Path) -> Result<RootCertStore, Error> {
     }
 }
 
-/// Accepts whatever certificate a server under test has. The handshake's signatures are still checked: they are work that
-/// a client does, and a measurement should not skip it.
+/// Accepts any certificate of a server under test. It still checks the handshake's signatures, because a real client
+/// does that work too.
 #[derive(Debug)]
 struct AnyCertificate {
     provider: Arc<CryptoProvider>,

@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a server may take to accept a connection.
+/// The time that a server has to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Bytes to and from a server.
@@ -32,7 +32,7 @@ pub(crate) struct Tls {
 }
 
 impl Transport {
-    /// Connects, and under TLS shakes hands; after that nothing blocks.
+    /// Connects, with the handshake under TLS; no later call blocks.
     pub(crate) fn connect(address: &Address, tls: Option<&Arc<ClientConfig>>) -> io::Result<Transport> {
         let mut socket = Socket::connect(address)?;
         let Some(config) = tls else {
@@ -55,7 +55,7 @@ impl Transport {
         }
     }
 
-    /// Reads what is there; `WouldBlock` when nothing is, 0 when the server has closed.
+    /// Reads the available bytes; `WouldBlock` without any, 0 if the server has closed.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Transport::Plain(socket) => socket.read(buffer),
@@ -63,7 +63,7 @@ impl Transport {
         }
     }
 
-    /// Writes what fits; `WouldBlock` when nothing does.
+    /// Writes as much as fits; `WouldBlock` if nothing does.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Transport::Plain(socket) => socket.write(bytes),
@@ -71,12 +71,12 @@ impl Transport {
         }
     }
 
-    /// Whether bytes that were accepted still wait for the socket to take them.
+    /// Returns true if accepted bytes have not been written to the socket yet.
     pub(crate) fn holds_output(&self) -> bool {
         matches!(self, Transport::Tls(tls) if tls.session.wants_write())
     }
 
-    /// Whether bytes may be here of which the socket knows nothing, so that a poll would not tell.
+    /// Returns true if decrypted input may be buffered, which a poll of the socket would not report.
     pub(crate) fn holds_input(&self) -> bool {
         matches!(self, Transport::Tls(_))
     }

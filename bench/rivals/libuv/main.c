@@ -1,6 +1,6 @@
-/* Lines answered by libuv with uv_write, the way the echo server of its guide (docs.libuv.org, "Networking") is written: for
- * every read a buffer of the size that libuv suggests, 64 KiB, freed when it has been looked at; for every write a request
- * with a buffer of its own, freed when the write has completed. */
+/* Answers lines with libuv's uv_write, written as the echo server of its guide (docs.libuv.org, "Networking"): each read has
+* a buffer of the size that libuv suggests, 64 KiB, freed after use; each write has a request with its own buffer, freed
+* when the write has completed. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

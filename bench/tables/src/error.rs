@@ -1,35 +1,35 @@
-//! What can go wrong when a table is measured as a whole; what a single row lacks is part of the report.
+//! Errors of a whole table. The reason why a single row could not be measured is part of the report.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a table could not be measured, or not be written.
+/// The reason why a table could not be measured or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option has a value that makes no sense.
+    /// An option has an invalid value.
     #[error("{option}: {problem}")]
     Option {
         /// The option as it is typed.
         option: &'static str,
-        /// What is wrong, and what would be right.
+        /// The problem and its remedy.
         problem: String,
     },
-    /// A file or folder that the measurement needs.
+    /// A file or folder could not be written.
     #[error("cannot write {path}: {source}")]
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         source: io::Error,
     },
-    /// This program could not find or start itself for the measured processes.
+    /// This program could not find itself or start itself as a measured process.
     #[error("cannot start a process to measure from: {0}")]
     Start(#[source] io::Error),
-    /// The machine's processor has no child image here.
+    /// There is no child image for this processor.
     #[error("the measured child is written for x86-64 and aarch64, not for this machine")]
     Machine,
-    /// A measured process could not say what it found.
+    /// A measured process could not report its results.
     #[error("a measured process lost its coordinator: {0}")]
     Protocol(#[source] io::Error),
 }

@@ -1,10 +1,10 @@
-//! The tables of the articles, measured again: a module a table.
+//! Tables that reproduce published measurements, one module per table.
 //!
-//! A table alternates between its rows in short rounds, so that whatever disturbs the machine disturbs all rows alike,
-//! and reports medians over the rounds. What is measured runs in processes of its own: this very program, started once
-//! more in a mode that no help mentions.
+//! A table alternates between its rows in short rounds, so that a disturbance of the machine affects all rows alike, and
+//! reports medians over the rounds. The measurements run in separate processes: this program, started again in a mode
+//! that its help does not list.
 //!
-//! **Invariant**: a row that cannot be measured on this machine says why; it is never left out and never zero.
+//! **Invariant**: a row that cannot be measured on this machine has a reason; it is never left out and never zero.
 
 mod error;
 pub mod spawn;

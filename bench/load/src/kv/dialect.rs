@@ -1,8 +1,8 @@
-//! The three dialects of the memcached protocol, as far as a load needs them: get, get of many keys, set.
+//! The requests of the load in the three dialects of the memcached protocol: get, get of many keys, set.
 //!
-//! The bytes are `wire`'s business; this says which requests make one get or set, and what a reply means for it. Values
-//! are not parsed but passed by: a head says how long the value is, and the session takes or checks its bytes as they
-//! come, so that replies of a megabyte need no buffer.
+//! `wire` encodes and parses; this module decides which requests make up one get or set, and what a reply means for it.
+//! Values are not buffered: a head has the length of the value, and the session checks or skips its bytes as they
+//! arrive, so replies of a megabyte need no buffer.
 
 use super::Protocol;
 use super::items::Items;
@@ -14,10 +14,10 @@ use wire::memcached::client::{binary, meta, text};
 use wire::memcached::meta::MetaVerb;
 use wire::memcached::text::{GetVerb, Store, StoreVerb};
 
-/// The start of a reply, as far as it has a meaning of its own.
+/// The head of a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Head<'a> {
-    /// A value follows, with so many bytes behind it that belong to the frame. `last` if it ends the reply.
+    /// A value follows, with `frame` bytes after it that belong to its frame. `last` if it ends the reply.
     Value {
         key: Option<&'a [u8]>,
         length: u64,
@@ -28,14 +28,14 @@ pub(crate) enum Head<'a> {
     End,
     /// The answer to a set.
     Stored,
-    /// An error or a refusal in words.
+    /// An error or a refusal, with its text.
     Failed(&'a [u8]),
 }
 
-/// The line end behind a value of the text and meta dialects.
+/// The line end after a value in the text and meta dialects.
 const LINE_END: &[u8] = b"\r\n";
 
-/// Appends a get of one item, or of many. `keys` is a scratch buffer.
+/// Appends a get of one item or of many. `keys` is a scratch buffer.
 pub(crate) fn get(protocol: Protocol, items: &Items, wanted: &[u64], keys: &mut Vec<u8>, out: &mut Vec<u8>) {
     keys.clear();
     wanted.iter().for_each(|item| items.key(*item, keys));
@@ -90,7 +90,7 @@ pub(crate) fn set(protocol: Protocol, items: &Items, item: u64, key: &mut Vec<u8
     out.extend_from_slice(LINE_END);
 }
 
-/// Reads a head and says how many bytes it takes. `None` if there is only a part of it, an error if this is none.
+/// Reads a head and returns it with its length. `None` if it is incomplete; an error if it is malformed.
 pub(crate) fn head(protocol: Protocol, input: &[u8]) -> Result<Option<(Head<'_>, usize)>, String> {
     match protocol {
         Protocol::Text | Protocol::Meta => line(input),
@@ -129,7 +129,7 @@ fn line(input: &[u8]) -> Result<Option<(Head<'_>, usize)>, String> {
 
 fn meta_head(meta: Meta<'_>) -> Option<Head<'_>> {
     match meta.status {
-        // A value alone ends its request; with its key it's one of many, which a no-op ends.
+        // A value without its key ends its request. One with its key belongs to a get of many, which a no-op ends.
         MetaStatus::Va => {
             let mut flags = meta.flags;
             let key = flags.find(|flag| flag.name == b'k').map(|flag| &flag.token[1..]);

@@ -1,18 +1,18 @@
-//! The items of a run: which bytes are the key and the value of item number n.
+//! The items of a run: the key and the value of item number n.
 //!
 //! ```text
-//!   key    k i k y a k u - h i k 0 0 0 0 0 1 7      the number in the last digits, filled up in front
-//!   value  0 0 0 0 0 0 0 0 1 7 q w e r t …          the number, then a piece of one pool that begins where the number says
+//!   key    k i k y a k u - h i k 0 0 0 0 0 1 7      the number in the last digits, padded in front
+//!   value  0 0 0 0 0 0 0 0 1 7 q w e r t …          the number, then a part of one pool, whose start depends on the number
 //! ```
 //!
-//! A value follows from its key, so that a reply can be checked without remembering anything.
+//! A key determines its value, so replies are checked without storing anything.
 
 use crate::random::mix;
 use std::ops::Range;
 
 /// Digits of an item's number in its key and at the start of its value.
 const DIGITS: usize = 10;
-/// Values begin at one of so many places of the pool.
+/// The number of offsets of the pool at which values begin.
 const SHIFTS: usize = 4096;
 
 /// Keys and values by number.
@@ -27,7 +27,7 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// Items with keys and values of fixed sizes. An error says what the sizes must be.
+    /// Items with keys and values of fixed sizes. The error names the permitted sizes.
     pub(crate) fn new(count: u64, key_size: usize, value_size: usize) -> Result<Items, String> {
         let digits = DIGITS.min(key_size);
         if count == 0 || key_size == 0 {
@@ -86,7 +86,7 @@ impl Items {
         write_digits(&mut out[start..start + digits], item);
     }
 
-    /// Whether `piece` is what the value of an item has from `offset` on.
+    /// Returns true if the value of the item has `piece` at `offset`.
     pub(crate) fn is_value(&self, item: u64, offset: usize, piece: &[u8]) -> bool {
         if offset + piece.len() > self.value_size {
             return false;
@@ -106,7 +106,7 @@ impl Items {
     }
 }
 
-/// Writes the last digits of a number, as many as there is room for.
+/// Writes the last digits of a number, as many as fit.
 fn write_digits(room: &mut [u8], mut number: u64) {
     for digit in room.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;

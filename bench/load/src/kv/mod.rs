@@ -1,4 +1,4 @@
-//! Load for memcached-protocol servers: what `hikyaku bench kv` runs.
+//! `hikyaku bench kv`: load for memcached servers.
 
 mod dialect;
 mod items;
@@ -12,7 +12,7 @@ use items::Items;
 use session::Load;
 use std::sync::Arc;
 
-/// How requests are mixed.
+/// The mixture of requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Mix {
     protocol: Protocol,
@@ -24,7 +24,7 @@ pub(crate) struct Mix {
     seed: u64,
 }
 
-/// Runs the load that `options` describe and says what it found.
+/// Runs the load that `options` describe.
 pub fn run(options: Options) -> Result<Report, Error> {
     check(&options)?;
     let items =

@@ -1,4 +1,4 @@
-//! One connection's conversation with a memcached-protocol server.
+//! The session of one connection to a memcached server: it writes requests and checks replies.
 
 use super::Mix;
 use super::dialect::{self, Head};
@@ -9,35 +9,35 @@ use crate::tally::Tally;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Sets in one write while a server is filled, and bytes after which such a write is long enough.
+/// The largest number of sets in one write while a server is filled, and the number of bytes that ends such a write.
 const FILL_BATCH: usize = 64;
 const FILL_BYTES: usize = 64 * 1024;
-/// The golden ratio's fraction of 2^64: far from every short cycle.
+/// 2^64 divided by the golden ratio, which is far from every short cycle.
 const STRIDE: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What all connections say: the load of a whole run.
+/// The load of a whole run, shared by all connections.
 #[derive(Debug)]
 pub(crate) struct Load {
     items: Items,
     ranks: Ranks,
-    /// From the item of one rank to the item of the next.
+    /// The distance from the item of one rank to the item of the next.
     stride: u64,
     mix: Mix,
 }
 
-/// The conversation.
+/// The state of one connection.
 pub(crate) struct Session {
     load: Arc<Load>,
     random: Random,
     stage: Stage,
-    /// The next item that this connection stores while filling, and how many are between two of its own.
+    /// The next item that this connection stores while filling, and the distance between two of them.
     fill: u64,
     seats: u64,
     /// Requests without a reply, oldest first.
     pending: VecDeque<Pending>,
     /// Items whose get missed, to be set with the next write.
     missed: VecDeque<u64>,
-    /// The value that is arriving.
+    /// The incomplete value.
     value: Option<Value>,
     /// Scratch: the items of a get, and keys as they are written.
     wanted: Vec<u64>,
@@ -48,11 +48,11 @@ pub(crate) struct Session {
 struct Pending {
     /// The item; of a get of many, the first.
     item: u64,
-    /// Keys of a get that have not been seen in a reply; nothing for a set.
+    /// The number of keys of a get without a reply so far; `None` for a set.
     unseen: Option<usize>,
 }
 
-/// What is still to come of a value and its frame.
+/// The rest of an incomplete value and its frame.
 #[derive(Debug, Clone, Copy)]
 struct Value {
     item: Option<u64>,
@@ -95,14 +95,14 @@ impl Load {
         }
     }
 
-    /// The next item. Ranks are spread over the items, so that frequent keys are no neighbours.
+    /// The next item. Ranks are spread over the items, so frequent keys are not adjacent.
     fn pick(&self, random: &mut Random) -> u64 {
         let rank = self.ranks.sample(random);
         (u128::from(rank) * u128::from(self.stride) % u128::from(self.items.count())) as u64
     }
 }
 
-/// A stride by which the numbers below `count` are all met, each once, without visible order.
+/// A stride that visits each number below `count` once, in no visible order.
 fn stride(count: u64) -> u64 {
     (STRIDE % count..)
         .find(|stride| coprime(*stride, count))
@@ -145,7 +145,7 @@ impl session::Session for Session {
 }
 
 impl Session {
-    /// Sets of the next items of this connection's share.
+    /// Appends sets of the next items of this connection's share.
     fn store_next(&mut self, out: &mut Vec<u8>) {
         while self.fill < self.load.items.count() && self.pending.len() < FILL_BATCH && out.len() < FILL_BYTES
         {
@@ -154,7 +154,7 @@ impl Session {
         }
     }
 
-    /// One write of the load: what was missed before, then gets and sets as they are mixed.
+    /// Appends one write of the load: sets of missed items, then the mixture of gets and sets.
     fn mixed(&mut self, out: &mut Vec<u8>) {
         while let Some(item) = self.missed.pop_front() {
             self.set(item, out);
@@ -198,7 +198,7 @@ impl Session {
         self.pending.push_back(Pending { item, unseen: None });
     }
 
-    /// Passes by what has come of a value. True if it is complete.
+    /// Skips or checks the available part of a value. Returns true if the value is complete.
     fn pass_value(&mut self, input: &[u8], taken: &mut Taken, tally: &mut Tally) -> bool {
         let Some(value) = &mut self.value else { return true };
         let rest = &input[taken.bytes..];
@@ -233,7 +233,7 @@ impl Session {
         true
     }
 
-    /// Acts on a head. True if it ends a request.
+    /// Counts a head. Returns true if it ends a request.
     fn head(&mut self, head: Head<'_>, tally: &mut Tally) -> Result<bool, String> {
         let Some(oldest) = self.pending.front().copied() else {
             return Err(format!("a reply without a request: {head:?}"));
@@ -312,7 +312,7 @@ mod tests {
         Arc::new(Load::new(items, 0.0, mix)).session(0, 1)
     }
 
-    /// The reply of a server that has every item, in text.
+    /// The text reply of a server that has every item.
     fn answer(session: &Session, request: &[u8]) -> Vec<u8> {
         let mut reply = Vec::new();
         for key in String::from_utf8_lossy(request).trim_end().split(' ').skip(1) {
@@ -325,7 +325,7 @@ mod tests {
         reply
     }
 
-    /// Shows a reply in pieces as a connection does: what was not taken comes again.
+    /// Feeds a reply in pieces, as a connection does: unused bytes are fed again.
     fn feed(session: &mut Session, reply: &[u8], piece: usize, tally: &mut Tally) -> usize {
         let (mut held, mut requests) = (Vec::new(), 0);
         for piece in reply.chunks(piece) {

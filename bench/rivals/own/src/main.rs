@@ -1,4 +1,4 @@
-//! Lines answered by our `io`: a future a connection, buffers that belong to the loop.
+//! Answers lines with our `io`: one future per connection, buffers that belong to the loop.
 
 use io::{Address, Config, ListenOptions, Loops, Stream, Exchange};
 use std::sync::Arc;

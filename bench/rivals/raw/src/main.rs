@@ -1,7 +1,7 @@
-//! Lines answered by hand-written epoll: the least that a loop can cost.
+//! Answers lines with hand-written epoll: the lower bound for the cost of a loop.
 //!
-//! Edge-triggered, registered once; one input and one output buffer for all connections. A connection has bytes of its own
-//! only while it holds a part of a line or replies that the socket did not take.
+//! Edge-triggered, registered once; one input and one output buffer for all connections. A connection has a buffer of its
+//! own only for a part of a line or for replies that the socket did not accept.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ const LISTENER: u64 = u64::MAX;
 
 struct Connection {
     stream: TcpStream,
-    /// The length of a line whose end has not come; its bytes do not matter here, but a server that means them keeps them.
+    /// The length of an unfinished line. Its content has no meaning here, but a real server would have to keep it.
     partial: Vec<u8>,
     unsent: Vec<u8>,
 }
@@ -142,7 +142,7 @@ impl Connection {
             self.partial.clear();
             self.partial.extend_from_slice(&filled[used..]);
             self.write(output)?;
-            // A read that did not fill the buffer has drained the socket; the next edge tells of more.
+            // A read that did not fill the buffer has drained the socket; the next edge reports more.
             if held + read < input.len() {
                 return Ok(());
             }

@@ -1,11 +1,11 @@
-//! Lines answered by tokio's `current_thread` runtime, written as its documentation writes servers: a task a connection,
-//! a buffer each for its input and its output.
+//! Answers lines with tokio's `current_thread` runtime, written as its documentation writes servers: one task per
+//! connection, with a buffer for its input and one for its output.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What `tokio::io::BufReader` and `BufWriter` (`DEFAULT_BUF_SIZE`) and `tokio_util::codec::Framed` (`INITIAL_CAPACITY`) have
-/// unless told otherwise.
+/// The default capacity of `tokio::io::BufReader` and `BufWriter` (`DEFAULT_BUF_SIZE`) and of
+/// `tokio_util::codec::Framed` (`INITIAL_CAPACITY`).
 const BUFFER_SIZE: usize = 8 * 1024;
 
 fn main() -> std::io::Result<()> {
@@ -23,7 +23,7 @@ async fn serve() -> std::io::Result<()> {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
         tokio::spawn(async move {
-            // A connection's end, whatever its reason, is the end of its task.
+            // The task ends with its connection, for any reason.
             let _ = answer(stream, reply).await;
         });
     }

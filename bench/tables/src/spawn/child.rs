@@ -1,7 +1,7 @@
-//! The child that is started: a static program of one page that writes fourteen bytes and exits.
+//! The started child: a static program of one page that writes fourteen bytes and exits.
 //!
-//! Starting a dynamic program costs more than any way of starting it, and would hide what is measured. This image has no
-//! interpreter, no libraries and one segment, so it needs no compiler on the machine. It is built here from its parts:
+//! Loading a dynamic program costs more than any way of starting one, and would hide the differences. This image has no
+//! interpreter, no libraries and one segment. It is assembled here, so it needs no compiler on the machine:
 //!
 //! ```text
 //!   ELF header (64 bytes) │ one PT_LOAD header (56) │ code: write(1, text, 14); exit_group(0) │ text
@@ -13,10 +13,10 @@
 const BASE: u64 = 0x40_0000;
 const HEADER: usize = 64 + 56;
 
-/// What the child writes on its standard output.
+/// The output of the child.
 pub(super) const TEXT: &[u8; 14] = b"Hello, world!\n";
 
-/// Code that ends where the text begins.
+/// The code, which ends where the text begins.
 struct Processor {
     elf_machine: u16,
     code: &'static [u8],
@@ -50,7 +50,7 @@ const AARCH64: Processor = Processor {
     ],
 };
 
-/// The child for the processor that this program was built for, if there is one.
+/// The child for the processor that this program is built for, if supported.
 pub(super) fn image() -> Option<Vec<u8>> {
     if cfg!(target_arch = "x86_64") {
         Some(build(&X86_64))

@@ -1,4 +1,4 @@
-//! Starts the measured parents and lets the rows take turns.
+//! Starts the measured parents and alternates between the rows.
 
 use super::host::{Ask, Host, Kind, Materials, Turn};
 use super::options::Options;
@@ -12,10 +12,10 @@ use display::Progress;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Beyond what it touches, a parent may need so much memory.
+/// The memory that a parent needs beyond what it touches.
 const MARGIN: u64 = 128 << 20;
 
-/// Measures all rows from all sizes of parents.
+/// Measures all rows for all sizes of parents.
 pub(super) fn measure(options: &Options, prefix: &[&str]) -> Result<Report, Error> {
     sys::forbid_huge_pages();
     let scratch = Scratch::new()?;
@@ -46,7 +46,7 @@ fn wanted(options: &Options, row: &Row) -> bool {
     options.rows.is_empty() || options.rows.iter().any(|key| key == row.key)
 }
 
-/// The library that was named, or the one that `make build` or `make install` put near this program.
+/// The library that `--noshell` names, or the one that `make build` or `make install` put near this program.
 fn noshell(options: &Options) -> Result<PathBuf, String> {
     const NAME: &str = "libnoshell.so";
     if let Some(named) = &options.noshell {
@@ -61,7 +61,7 @@ fn noshell(options: &Options) -> Result<PathBuf, String> {
         .ok_or_else(super::methods::no_library)
 }
 
-/// One row of one size while it is measured.
+/// The turns of one row for one size.
 type Turns = Result<Vec<Turn>, String>;
 
 fn from_parent(
@@ -112,7 +112,7 @@ fn from_parent(
     }
 }
 
-/// Lets a row measure once more, unless it has failed before.
+/// Measures a row once more, unless it has failed before.
 fn take_turn(options: &Options, row: &Row, host: &mut Result<Host, String>, turns: &mut Turns) {
     let Ok(sofar) = turns else { return };
     let ask = Ask {
@@ -144,7 +144,7 @@ fn start(kind: Kind, materials: &Materials<'_>, touched: Size) -> Result<Host, S
     Ok(host)
 }
 
-/// What the kernel thinks can be used without swapping; everything, if it does not say.
+/// The memory that can be used without swapping, as the kernel estimates it; unlimited without an estimate.
 fn available_memory() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

@@ -1,4 +1,4 @@
-//! The report as comma-separated values (RFC 4180): one line a row and size of parent.
+//! The report as comma-separated values (RFC 4180): one line per row and size of parent.
 
 use super::report::Report;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 const HEADING: &str = "touched_bytes,row,what,article,cpu_us,cpu_us_min,parent_us,blocked_p50_us,blocked_p99_us,\
                        against_vfork,spawns,reason\r\n";
 
-/// The report's figures; what was not measured has empty ones and a reason.
+/// The report's figures; a row that was not measured has empty ones and a reason.
 pub(super) fn render(report: &Report) -> String {
     let mut text = HEADING.to_owned();
     for (touched, row) in report

@@ -1,4 +1,4 @@
-//! The measured parent: this program in a mode of its own, that spawns as often as it is told and reads its clocks.
+//! The measured parent: this program in a mode in which it spawns on command and reads its clocks.
 
 use super::host::{Answer, Turn};
 use super::methods::{self, Context};
@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Answers the coordinator until it closes the conversation.
+/// Answers the coordinator until the standard input ends.
 pub(super) fn serve(child: &Path, touched: u64, noshell: Option<&Path>, zygotes: usize) -> Result<(), Error> {
     let (commands, mut answers) = sys::take_standard_streams().map_err(Error::Protocol)?;
-    // Helpers of the methods start before the memory is touched, as they would in a server.
+    // Zygotes start before the memory is touched, as they would in a server.
     let context = Context::new(child, noshell, zygotes);
     let touched = sys::touch(touched as usize);
     for line in BufReader::new(commands).lines() {
@@ -28,7 +28,7 @@ pub(super) fn serve(child: &Path, touched: u64, noshell: Option<&Path>, zygotes:
     Ok(())
 }
 
-/// Does what a line asks for: a row, a count and a time in milliseconds.
+/// Executes a command line: a row, a count and a time in milliseconds.
 fn measure(context: &Context, line: &str) -> Result<Turn, String> {
     let mut words = line.split_whitespace();
     let mut next = || words.next().ok_or_else(|| format!("{line:?} asks for nothing"));

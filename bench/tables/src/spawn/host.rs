@@ -1,4 +1,4 @@
-//! A measured parent as its coordinator sees it: a process that answers one line of JSON to each line of what to do.
+//! A measured parent as its coordinator sees it: a process that answers each command with one line of JSON.
 
 use super::scratch::Scratch;
 use super::size::Size;
@@ -22,19 +22,19 @@ pub(super) enum Kind {
     Node,
 }
 
-/// What a parent found in one turn of a row.
+/// The result of one turn of a row.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Turn {
     pub(super) spawns: u32,
-    /// CPU of the parent and of the children.
+    /// CPU time of the parent and its children.
     pub(super) cpu_ns: u64,
-    /// CPU of the parent alone.
+    /// CPU time of the parent alone.
     pub(super) own_ns: u64,
-    /// How long each spawn kept the calling thread.
+    /// The time for which each spawn blocked the calling thread.
     pub(super) blocked_ns: Vec<u64>,
 }
 
-/// A line of a parent.
+/// A line from a parent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Answer {
@@ -42,7 +42,7 @@ pub(super) enum Answer {
     Failed(String),
 }
 
-/// What a parent is told: which row, how many spawns, and for how long at most.
+/// A command to a parent: the row, the number of spawns, and the time limit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ask<'a> {
     pub(super) row: &'a str,
@@ -50,17 +50,17 @@ pub(super) struct Ask<'a> {
     pub(super) budget_ms: u64,
 }
 
-/// What hosts are made of.
+/// The inputs for starting hosts.
 pub(super) struct Materials<'a> {
     pub(super) scratch: &'a Scratch,
     pub(super) child: &'a Path,
     pub(super) prefix: &'a [&'a str],
     pub(super) noshell: Result<PathBuf, String>,
-    /// Turns that each row will have.
+    /// The number of turns of each row.
     pub(super) rounds: u32,
 }
 
-/// A running parent. It ends when its standard input closes.
+/// A running parent, which ends when its standard input closes.
 pub(super) struct Host {
     process: Child,
     commands: Option<ChildStdin>,
@@ -68,7 +68,7 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Starts a parent that has touched so much memory, or says why there is none.
+    /// Starts a parent that has touched this much memory. The error is the reason why it cannot.
     pub(super) fn start(kind: Kind, materials: &Materials<'_>, touched: Size) -> Result<Self, String> {
         let mut command = match kind {
             Kind::Plain => own(materials, touched).map_err(|error| error.to_string())?,
@@ -114,20 +114,20 @@ impl Host {
         })
     }
 
-    /// Waits until the parent has touched its memory, so that the next one finds what it has left.
+    /// Waits until the parent has touched its memory, so that the check of available memory for the next one is right.
     pub(super) fn ready(&mut self) -> Result<(), String> {
         let ask = Ask {
             row: "ready",
             count: 0,
             budget_ms: 1,
         };
-        // Nobody has such a row, and all say so; what matters is that they answer.
+        // Every parent answers an unknown row with an error; only the arrival of the answer matters.
         self.exchange(ask)
             .map(drop)
             .map_err(|error| format!("the measured process does not start: {error}"))
     }
 
-    /// Has a row measured once.
+    /// Measures a row once.
     pub(super) fn ask(&mut self, ask: Ask<'_>) -> Result<Turn, String> {
         match self.exchange(ask) {
             Ok(Answer::Found(turn)) => Ok(turn),
@@ -150,7 +150,7 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         self.commands = None;
-        // It was started here, and ends at the end of its input; a failure to wait leaves nothing to do.
+        // It ends at the end of its input. A failure to wait has no remedy.
         let _ = self.process.wait();
     }
 }
@@ -214,7 +214,7 @@ fn go(materials: &Materials<'_>, touched: Size) -> Result<Command, String> {
     Ok(command)
 }
 
-/// A program of the search path.
+/// A program in `PATH`.
 fn found(name: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

@@ -1,16 +1,17 @@
-//! What starting a process costs: the article's table of `fork`, `vfork`, `posix_spawn`, `system` and `popen`, with
-//! ours and the languages' own ways beside them, from parents that hold no, some and much memory.
+//! The cost of starting a process. This reproduces the table of "popen() performance", the article about the library
+//! popen-noshell, with `fork`, `vfork`, `posix_spawn`, `system` and `popen`, from parents with no, some and much memory.
+//! Our own functions and those of other languages are added.
 //!
 //! ```text
 //!   run ──► for each parent size: one host per kind (plain, preloaded, Python, Go, Node), memory touched once
 //!            └► rounds: every row in turn, "ROW COUNT BUDGET" down the host's standard input,
-//!               what it found back as one line of JSON
+//!               and its result back as one line of JSON
 //!                                                         ▼
 //!           Report: text, JSON, CSV, SVG      ◄──  medians over the rounds
 //! ```
 //!
-//! One column is total CPU, of the parent and of its children together. The article splits user from system time; that
-//! split is an artefact. A kernel that accounts by ticks books a process that never met a tick wholly as user time, and
+//! One column is the CPU time of the parent and its children together. The article splits user from system time, but that
+//! split is an artefact: a kernel with tick accounting books a process that never meets a tick entirely as user time, and
 //! nearly all of these children live for less than a tick. Only the sum is exact.
 //!
 //! **Invariant**: every spawn that is counted has ended and was waited for before the clocks are read.
@@ -37,14 +38,14 @@ pub use size::Size;
 
 use crate::Error;
 
-/// Measures the table that `options` ask for and writes the files that they name.
+/// Measures the table and writes the files that `options` name.
 ///
-/// `prefix` is the command line that leads to this very function, `["bench", "spawn"]` of `hikyaku`: the processes that
-/// are measured are this program, started again with it. In such a process there is nothing to report: `Ok(None)`.
+/// `prefix` are the arguments that lead to this function, `["spawn"]` for `hikyaku-bench`: the measured processes are this
+/// program, started again with them. In such a process the result is `Ok(None)`.
 ///
 /// # Errors
-/// When an option makes no sense, when no process can be measured at all, or when a file cannot be written. A single row
-/// that cannot be measured is no error; the report says why.
+/// If an option is invalid, if no process can be measured at all, or if a file cannot be written. For a single row that
+/// cannot be measured the report has the reason.
 pub fn run(options: Options, prefix: &[&str]) -> Result<Option<Report>, Error> {
     if let Some(child) = &options.helper {
         return helper::serve(

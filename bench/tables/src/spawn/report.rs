@@ -1,4 +1,4 @@
-//! What was found: for each size of parent and each row the medians over the rounds, and the rounds themselves.
+//! The results: for each size of parent and each row the medians over the rounds, and the rounds themselves.
 
 use super::host::Turn;
 use super::size::Size;
@@ -8,67 +8,67 @@ use serde::Serialize;
 /// A whole measurement.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Spawns of a row in a round, if its time allowed them.
+    /// Spawns per row and round, unless the time limit came first.
     pub count: u32,
-    /// Rounds, in each of which all rows took their turn.
+    /// The number of rounds, each of which measured every row once.
     pub rounds: u32,
     /// Size of the child's file in bytes.
     pub child_bytes: usize,
-    /// The sizes of parents, as they were asked for.
+    /// The sizes of parents, in the order of the command line.
     pub parents: Vec<Parent>,
 }
 
-/// What was found from parents of one size.
+/// The results for parents of one size.
 #[derive(Debug, Serialize)]
 pub struct Parent {
-    /// Memory that the parents had touched, in bytes.
+    /// Memory touched by the parents, in bytes.
     #[serde(rename = "touched_bytes")]
     pub touched: Size,
     /// The rows in the order of the table.
     pub rows: Vec<RowReport>,
 }
 
-/// A way of starting a process: what was found, or why nothing could be.
+/// A way of starting a process: its figures, or the reason why it could not be measured.
 #[derive(Debug, Serialize)]
 pub struct RowReport {
     /// Its name on the command line.
     pub key: &'static str,
-    /// What it does, in words.
+    /// Its description.
     pub what: &'static str,
-    /// The row of the article that it measures again.
+    /// The corresponding row of "popen() performance".
     pub article: Option<&'static str>,
-    /// What was found.
+    /// The figures, if it was measured.
     #[serde(flatten)]
     pub found: Option<Figures>,
-    /// Why nothing was.
+    /// The reason, if it was not.
     pub reason: Option<String>,
 }
 
-/// Figures of a row, in microseconds a spawn.
+/// Figures of a row, in microseconds per spawn.
 #[derive(Debug, Serialize)]
 pub struct Figures {
-    /// CPU time of parent and child together: the median over the rounds.
+    /// CPU time of the parent and its child together: the median over the rounds.
     pub cpu_us: f64,
     /// The smallest round.
     pub cpu_us_min: f64,
     /// CPU time of the parent alone.
     pub parent_us: f64,
-    /// How long a spawn kept the calling thread: the median of all spawns.
+    /// The time for which a spawn blocked the calling thread: the median of all spawns.
     pub blocked_p50_us: f64,
-    /// The same, for the slowest in a hundred.
+    /// The same, 99th percentile.
     pub blocked_p99_us: f64,
-    /// CPU time over that of bare vfork and execve in the same round, if that row was measured.
+    /// CPU time divided by that of bare vfork and execve in the same round, if that row was measured.
     pub against_vfork: Option<f64>,
-    /// The rounds, in their order.
+    /// The rounds, in order.
     pub rounds: Vec<Round>,
 }
 
 /// One turn of a row.
 #[derive(Debug, Clone, Serialize)]
 pub struct Round {
-    /// Spawns that were made.
+    /// The number of spawns.
     pub spawns: u32,
-    /// CPU time of parent and child together, in microseconds a spawn.
+    /// CPU time of the parent and its child together, in microseconds per spawn.
     pub cpu_us: f64,
     /// CPU time of the parent alone.
     pub parent_us: f64,
@@ -140,7 +140,7 @@ mod tests {
             (150.0, 100.0, 1.0)
         );
         assert_eq!((figures.blocked_p50_us, figures.blocked_p99_us), (2.0, 2.0));
-        // Rounds are held against their own neighbours: 2, 1.5 and 10.
+        // Ratios are made within rounds: 2, 1.5 and 10.
         assert_eq!(figures.against_vfork, Some(2.0));
     }
 

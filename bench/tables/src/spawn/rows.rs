@@ -1,4 +1,4 @@
-//! The rows of the table, in the order in which they are printed and take their turns.
+//! The rows of the table, in the order in which they are measured and printed.
 
 use super::host::Kind;
 
@@ -7,11 +7,11 @@ use super::host::Kind;
 pub(super) struct Row {
     /// Its name on the command line and in files.
     pub(super) key: &'static str,
-    /// What it does, in words.
+    /// Its description.
     pub(super) what: &'static str,
-    /// The kind of parent that can do it.
+    /// The kind of parent that measures it.
     pub(super) kind: Kind,
-    /// The row of the article that it measures again.
+    /// The corresponding row of "popen() performance".
     pub(super) article: Option<&'static str>,
 }
 
@@ -24,12 +24,12 @@ const fn row(key: &'static str, what: &'static str, kind: Kind, article: Option<
     }
 }
 
-/// The row that all others are held against.
+/// The row with which all others are compared.
 pub(super) const FLOOR: &str = "vfork";
 
 use Kind::{Go, Node, Plain, Preloaded, Python, Zygotes};
 
-/// All rows. The first is what the others are held against.
+/// All rows. The first is the one with which the others are compared.
 pub(super) const ROWS: &[Row] = &[
     row(
         FLOOR,

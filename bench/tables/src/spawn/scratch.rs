@@ -1,4 +1,4 @@
-//! A folder for what the measurement writes, which goes when the measurement ends.
+//! A folder for the files of the measurement, removed at its end.
 
 use crate::Error;
 use std::fs;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder of one process below the machine's place for temporary files.
+/// A folder of this process below the system's folder for temporary files.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
@@ -27,7 +27,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Writes a file, and says where it is.
+    /// Writes a file and returns its path.
     pub(super) fn file(&self, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
         let path = self.path.join(name);
         match fs::write(&path, content) {
@@ -36,14 +36,14 @@ impl Scratch {
         }
     }
 
-    /// Writes a program, and says where it is.
+    /// Writes an executable file and returns its path.
     pub(super) fn program(&self, name: &str, content: &[u8]) -> Result<PathBuf, Error> {
         let path = self.path.join(name);
         write_program(&path, content).map(|()| path)
     }
 }
 
-/// Writes a file that everybody may execute.
+/// Writes a file that every user may execute.
 pub(super) fn write_program(path: &Path, content: &[u8]) -> Result<(), Error> {
     fs::write(path, content)
         .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)))
@@ -55,7 +55,7 @@ pub(super) fn write_program(path: &Path, content: &[u8]) -> Result<(), Error> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed lies in a folder for temporary files; nobody is left to tell.
+        // If removing fails, the files stay in the system's folder for temporary files.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Amounts of memory as people type them: `0`, `200MiB`, `2GiB`.
+//! Amounts of memory on the command line: `0`, `200MiB`, `2GiB`.
 
 use serde::{Serialize, Serializer};
 use std::fmt;

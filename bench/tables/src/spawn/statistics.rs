@@ -1,6 +1,6 @@
 //! Medians and percentiles of small samples.
 
-/// The value below which so much of the sample lies; 0 of an empty sample.
+/// The value below which `share` of the sample lies; 0 for an empty sample.
 pub(super) fn percentile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return 0.0;
@@ -8,7 +8,7 @@ pub(super) fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted[(share * last as f64).round() as usize]
 }
 
-/// The middle of a sample, of which an even number has two; 0 of an empty one.
+/// The median of a sample; 0 for an empty one.
 pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -19,7 +19,7 @@ pub(super) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
-/// A sample in its order.
+/// The sorted sample.
 pub(super) fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

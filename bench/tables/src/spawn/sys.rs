@@ -1,4 +1,4 @@
-//! System calls of the measured parents: clocks, memory, standard streams out of the children's way.
+//! System calls of the measured parents: clocks, memory, standard streams.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 const PAGE: usize = 4096;
 
-/// CPU time, user and system in one: only the sum is exact.
+/// CPU time, user and system together, since only the sum is exact.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Usage {
     pub(super) own: Duration,
     pub(super) children: Duration,
 }
 
-/// CPU time of this process, and of its children that were waited for.
+/// CPU time of this process and of the children for which it has waited.
 pub(super) fn usage() -> Usage {
     let of = |who| {
         // SAFETY: all zeroes is a valid rusage, and getrusage only writes into it.
@@ -34,12 +34,12 @@ pub(super) fn usage() -> Usage {
     }
 }
 
-/// Memory in small pages, every one of them touched, held until the end of the process.
+/// Memory in small pages, each of them touched, kept until the process ends.
 pub(super) fn touch(bytes: usize) -> io::Result<()> {
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: a new private mapping that nobody else knows; each touched byte lies inside it.
+    // SAFETY: a new private mapping without other users; each touched byte lies inside it.
     unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let start = libc::mmap(
@@ -60,17 +60,18 @@ pub(super) fn touch(bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Huge pages would make a fork of much memory look cheap, and differ from machine to machine. Inherited by children.
+/// Forbids huge pages for this process and its children: they would make a fork of much memory look cheap, and differ
+/// between machines.
 pub(super) fn forbid_huge_pages() {
-    // SAFETY: no pointers. A kernel that refuses leaves its default, which the report's reader must live with.
+    // SAFETY: no pointers. If the kernel refuses, its default applies.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
 }
 
-/// Takes standard input and output for the conversation with the coordinator; children get the null device instead.
+/// Takes standard input and output for the coordinator's commands and answers. Children get the null device instead.
 pub(super) fn take_standard_streams() -> io::Result<(File, File)> {
     let null = File::options().read(true).write(true).open("/dev/null")?;
     let take = |fd: i32| {
-        // SAFETY: duplicates descriptors by number; the copy is owned here alone.
+        // SAFETY: duplicates descriptors by number; this is the only owner of the copy.
         unsafe {
             let copy = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10);
             if copy < 0 || libc::dup2(null.as_raw_fd(), fd) < 0 {

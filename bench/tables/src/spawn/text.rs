@@ -1,19 +1,19 @@
-//! The report as a table for people.
+//! The report as a table of text.
 
 use super::report::{Figures, Parent, Report, RowReport};
 use std::fmt;
 
 const NOTE: &str = "\
-CPU is of the parent and its child together. Its split into user and system time is not shown: it is an artefact of tick
-accounting, which books a process that never meets a tick wholly as user time. Blocked is how long the calling thread could
-do nothing else; of system, and of what collects output, it contains the whole life of the child.
+CPU is the time of the parent and its child together. It is not split into user and system time, because tick accounting
+books a process that never meets a tick entirely as user time. Blocked is the time for which the calling thread could do
+nothing else; for system, and for rows that collect output, it is the whole life of the child.
 ";
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             out,
-            "Starting a static child of {} bytes: µs a spawn, medians of {} rounds of up to {} spawns",
+            "Starting a static child of {} bytes: µs per spawn, medians of {} rounds of up to {} spawns",
             self.child_bytes, self.rounds, self.count
         )?;
         for parent in &self.parents {
@@ -52,7 +52,7 @@ fn line(out: &mut fmt::Formatter<'_>, row: &RowReport, width: usize) -> fmt::Res
             )
         }
         (None, reason) => {
-            let reason = reason.as_deref().unwrap_or("nobody knows why");
+            let reason = reason.as_deref().unwrap_or("unknown reason");
             writeln!(out, "{what:width$}  not measured: {reason}")
         }
     }

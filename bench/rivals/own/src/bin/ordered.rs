@@ -1,10 +1,10 @@
-//! What an ordered reply costs over the bare append of its bytes: in the order of requests, and in reverse.
+//! The cost of an ordered reply beyond the append of its bytes: in the order of requests, and in reverse.
 
 use io::{Config, Loop, Output, Replies, Stream, Exchange};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Replies of one turn, and turns of each kind; the kinds alternate.
+/// Replies per turn, and turns per kind; the kinds alternate.
 const BATCH: usize = 256;
 const TURNS: usize = 2000;
 const REPLY: &[u8] = &[b'r'; 32];
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Nanoseconds a reply: the medians of three ways.
+/// Nanoseconds per reply: the medians of three ways.
 async fn measure() -> Result<[f64; 3], io::Error> {
     let (mut server, mut client) = Stream::pair();
     let replies = server.replies(BATCH);
@@ -40,7 +40,7 @@ async fn measure() -> Result<[f64; 3], io::Error> {
     }))
 }
 
-/// The time that one batch takes in a turn of the server's stream; what it wrote is then taken out of the way.
+/// The time of one batch in a turn of the server's stream. Its output is then discarded.
 async fn timed(
     server: &mut Stream,
     client: &mut Stream,

@@ -1,4 +1,4 @@
-//! The C library's ways: `posix_spawn`, `system`, `popen`.
+//! The C library's functions: `posix_spawn`, `system`, `popen`.
 #![allow(unsafe_code)]
 
 use super::raw::{environment, pipe, pointers, read_all, said, split, wait};
@@ -17,12 +17,12 @@ pub(super) fn posix_spawn(context: &Context) -> Result<Duration, String> {
     Ok(blocked)
 }
 
-/// `posix_spawn` with what the child writes read through a pipe.
+/// `posix_spawn`, with the child's output read through a pipe.
 pub(super) fn posix_spawn_pipe(context: &Context) -> Result<Duration, String> {
     read_from(context, context.argv().as_ptr())
 }
 
-/// The same, from a command that is split at its blanks.
+/// The same, with the command split at its blanks.
 pub(super) fn posix_spawn_split(context: &Context) -> Result<Duration, String> {
     let words = split(context);
     read_from(context, pointers(&words).as_ptr())
@@ -77,7 +77,7 @@ fn start(
     }
 }
 
-/// `system`, which keeps its caller until the child has ended.
+/// `system`, which blocks its caller until the child has ended.
 pub(super) fn system(context: &Context) -> Result<Duration, String> {
     run(&context.command)
 }
@@ -115,7 +115,7 @@ pub(super) fn popen(context: &Context) -> Result<Duration, String> {
     Ok(blocked)
 }
 
-/// Reads a C stream to its end, which must bring the child's text.
+/// Reads a C stream to its end and checks the child's output.
 pub(super) fn read_stream(stream: *mut libc::FILE) -> Result<(), String> {
     let mut buffer = [0u8; 64];
     // SAFETY: the stream is open; the buffer takes as many bytes as are asked for.
@@ -123,7 +123,7 @@ pub(super) fn read_stream(stream: *mut libc::FILE) -> Result<(), String> {
     said(&buffer[..length])
 }
 
-/// Judges what closing a stream returned.
+/// Checks the status that closing a stream returned.
 pub(super) fn closed(status: c_int, call: &str) -> Result<(), String> {
     if status < 0 {
         return Err(last_error(call));

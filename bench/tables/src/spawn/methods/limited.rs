@@ -1,4 +1,4 @@
-//! A child with another user, a resource limit and a control group of its own: what servers do to what they start.
+//! A child with another user, a resource limit and its own control group, as servers start programs.
 #![allow(unsafe_code)]
 
 use super::{Context, own, standard};
@@ -12,7 +12,7 @@ use std::time::Duration;
 const NOBODY: u32 = 65534;
 const FILES_MAX: u64 = 256;
 
-/// A control group (version 2) for the children, which goes when this does.
+/// A control group (version 2) for the children, removed on drop.
 pub(super) struct Cgroup {
     path: PathBuf,
     directory: File,
@@ -20,7 +20,7 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Makes one below the mounted hierarchy, or says why there is none.
+    /// Creates one below the mounted hierarchy. The error is the reason why it cannot.
     pub(super) fn new() -> Result<Self, String> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let fields = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -49,7 +49,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // Its processes were waited for; what the system keeps in spite of that is an empty folder.
+        // Its processes have been waited for. If removing fails, an empty folder stays.
         let _ = fs::remove_dir(&self.path);
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn ours(context: &Context) -> Result<Duration, String> {
     own::start_and_wait(&command)
 }
 
-/// With std, whose `pre_exec` is the only way to a limit and a control group.
+/// With std, where only `pre_exec` can set a limit and a control group.
 pub(super) fn standard(context: &Context) -> Result<Duration, String> {
     let cgroup = context.cgroup()?;
     let mut processes = cgroup.processes.try_clone().map_err(|error| error.to_string())?;
@@ -83,7 +83,7 @@ pub(super) fn standard(context: &Context) -> Result<Duration, String> {
             Err(io::Error::last_os_error())
         }
     };
-    // SAFETY: the closure makes system calls alone, on what was made before the fork.
+    // SAFETY: the closure only makes system calls, on values created before the fork.
     unsafe {
         command.pre_exec(move || {
             processes.write_all(b"0")?;

@@ -1,5 +1,5 @@
-//! The ways of starting a process, a function each: it starts the child, waits for it, and says how long the start kept
-//! the calling thread.
+//! The ways of starting a process, one function per row: it starts the child, waits for it, and returns how long the
+//! start blocked the calling thread.
 
 mod libc_calls;
 mod limited;
@@ -59,7 +59,7 @@ pub(super) fn find(row: &str) -> Result<Method, String> {
         .ok_or_else(|| format!("there is no row {row}"))
 }
 
-/// What methods need, made once.
+/// The inputs of all methods, created once.
 pub(super) struct Context {
     child: PathBuf,
     /// The child's path for C.
@@ -70,7 +70,7 @@ pub(super) struct Context {
     shell_command: CString,
     library: Result<Library, String>,
     zygotes: Zygotes,
-    /// There while it has its turn: in a process of one thread, what the others do costs less.
+    /// Exists only during the turns of `spawn-starter`, since system calls are cheaper in a process with one thread.
     starter: RefCell<Option<Starter>>,
     cgroup: OnceCell<Result<Cgroup, String>>,
 }
@@ -106,7 +106,7 @@ impl Context {
         [self.path.as_ptr(), std::ptr::null()]
     }
 
-    /// The control group of the children, made when it is first asked for.
+    /// The control group of the children, created on first use.
     fn cgroup(&self) -> Result<&Cgroup, String> {
         self.cgroup
             .get_or_init(Cgroup::new)
@@ -114,19 +114,19 @@ impl Context {
             .map_err(Clone::clone)
     }
 
-    /// Ends whatever a row has left behind; waits for zygotes, so that their CPU time is counted.
+    /// Ends the helpers of a row. Waiting for zygotes counts their CPU time.
     pub(super) fn settle(&self) {
         self.zygotes.settle();
         self.starter.take();
     }
 }
 
-/// Why there is no library when none was found.
+/// The reason for a missing library.
 pub(super) fn no_library() -> String {
     "libnoshell.so is not beside this program; make build makes it, --noshell FILE names it".into()
 }
 
-/// What a child that must succeed reports otherwise.
+/// Checks the wait status of a child that must succeed.
 fn ended_well(status: i32) -> Result<(), String> {
     if status == 0 {
         Ok(())
@@ -135,7 +135,7 @@ fn ended_well(status: i32) -> Result<(), String> {
     }
 }
 
-/// The system's last error with the call that it belongs to.
+/// The last system error, with the failed call.
 fn last_error(call: &str) -> String {
     format!("{call}: {}", std::io::Error::last_os_error())
 }

@@ -1,4 +1,4 @@
-//! `libnoshell`'s own functions, found at run time: whoever measures may have another copy of it than we build.
+//! `libnoshell`'s own functions, loaded at run time so that `--noshell` can name any copy of the library.
 #![allow(unsafe_code)]
 
 use super::libc_calls::{closed, read_stream};
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// `struct popen_noshell_pass_to_pclose`, with room for whatever it holds beyond the stream that comes first.
+/// `struct popen_noshell_pass_to_pclose`: the stream, and space for its other members.
 #[repr(C, align(16))]
 struct Passed([usize; 32]);
 
@@ -37,7 +37,7 @@ impl Library {
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let name =
             CString::new(path.as_os_str().as_bytes()).map_err(|_| "a path with a NUL byte".to_owned())?;
-        // SAFETY: loads a library whose constructors do nothing that this program must know of.
+        // SAFETY: the library's constructors have no effect on this program.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(format!("{} cannot be loaded", path.display()));
@@ -69,7 +69,7 @@ pub(super) fn popen(context: &Context) -> Result<Duration, String> {
     let mut passed = Passed([0; 32]);
     let argv = context.argv();
     let began = Instant::now();
-    // SAFETY: the arguments are as noshell.h wants them and outlive the call.
+    // SAFETY: the arguments are as noshell.h requires and outlive the call.
     let stream = unsafe {
         (library.popen)(
             context.path.as_ptr(),
@@ -84,7 +84,7 @@ pub(super) fn popen(context: &Context) -> Result<Duration, String> {
         return Err(last_error("popen_noshell"));
     }
     read_stream(stream)?;
-    // SAFETY: what popen_noshell filled, once.
+    // SAFETY: popen_noshell filled it, and it is closed once.
     closed(unsafe { (library.pclose)(&raw mut passed) }, "pclose_noshell")?;
     Ok(blocked)
 }
@@ -112,7 +112,7 @@ pub(super) fn spawn(context: &Context) -> Result<Duration, String> {
     if pidfd < 0 {
         return Err(last_error("spawn_noshell"));
     }
-    // SAFETY: the pidfd is what spawn_noshell returned, once.
+    // SAFETY: spawn_noshell returned the pidfd, and it is waited for once.
     closed(unsafe { (library.wait)(pidfd) }, "wait_noshell")?;
     Ok(blocked)
 }

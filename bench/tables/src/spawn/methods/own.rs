@@ -1,4 +1,4 @@
-//! Our `spawn`: in its synchronous and asynchronous forms, and by a zygote.
+//! Our `spawn`: synchronous, asynchronous, and by a zygote.
 
 use super::{Context, raw::said};
 use spawn::{Child, Command, Rules, Starter, Starting, Zygote};
@@ -12,7 +12,7 @@ pub(super) fn sync(context: &Context) -> Result<Duration, String> {
     start_and_wait(&Command::new(&context.child))
 }
 
-/// `Command::status`, which keeps its caller until the child has ended, and wakes it once.
+/// `Command::status`, which blocks its caller until the child has ended, and wakes it once.
 pub(super) fn status(context: &Context) -> Result<Duration, String> {
     let began = Instant::now();
     let status = Command::new(&context.child)
@@ -31,7 +31,7 @@ pub(super) fn start_and_wait(command: &Command) -> Result<Duration, String> {
     Ok(blocked)
 }
 
-/// `Command::output`, which keeps its caller until the child has ended.
+/// `Command::output`, which blocks its caller until the child has ended.
 pub(super) fn output(context: &Context) -> Result<Duration, String> {
     let began = Instant::now();
     let output = Command::new(&context.child)
@@ -47,7 +47,7 @@ pub(super) fn asynchronous(context: &Context) -> Result<Duration, String> {
     away(&Command::new(&context.child), Command::start)
 }
 
-/// `Starter::start`, which does not even wait for the child to be made.
+/// `Starter::start`, which does not wait even for the clone.
 pub(super) fn starter(context: &Context) -> Result<Duration, String> {
     let mut current = context.starter.borrow_mut();
     let starter = match &mut *current {
@@ -57,8 +57,8 @@ pub(super) fn starter(context: &Context) -> Result<Duration, String> {
     away(&Command::new(&context.child), |command| starter.start(command))
 }
 
-/// How long a loop's thread is away: from the call until it returns, by the wall clock, whatever the kernel did meanwhile.
-/// What comes later would be events of the loop's, and is not counted.
+/// The time for which a loop's thread is blocked: the wall-clock time of the call. Later work would be events of the
+/// loop, and does not count.
 fn away(
     command: &Command,
     start: impl FnOnce(&Command) -> Result<Starting, spawn::Error>,
@@ -82,8 +82,8 @@ fn succeeded(status: ExitStatus) -> Result<(), String> {
     }
 }
 
-/// Zygotes that were made before the parent touched its memory, one for each turn: a zygote's CPU time, and that of what it
-/// started, is ours to see only when it has ended.
+/// Zygotes started before the parent touched its memory, one per turn: the CPU time of a zygote and of its children is
+/// visible only after it has ended.
 pub(super) struct Zygotes {
     waiting: RefCell<Vec<Zygote>>,
     current: RefCell<Option<Zygote>>,
@@ -98,7 +98,7 @@ impl Zygotes {
         })
     }
 
-    /// Lets the zygote of this turn end, and waits until it has.
+    /// Ends the zygote of this turn and waits for it.
     pub(super) fn settle(&self) {
         let Some(zygote) = self.current.take() else { return };
         let process = zygote.id().map(|id| format!("/proc/{id}"));

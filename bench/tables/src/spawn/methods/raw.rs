@@ -11,11 +11,11 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// `vfork`, `execve` and nothing else: no signal is blocked, no descriptor closed. This is the floor.
+/// `vfork`, `execve` and nothing else: no signal is blocked, no descriptor closed. This is the lower bound.
 pub(super) fn vfork_exec(context: &Context) -> Result<Duration, String> {
     let argv = context.argv();
     let began = Instant::now();
-    // SAFETY: path and argv are terminated (`Context` makes them so) and outlive the call, and so does the environment, as this thread is the only one.
+    // SAFETY: `Context` terminates path and argv. They outlive the call, as does the environment, since no other thread runs.
     let pid = unsafe { vfork_execve(context.path.as_ptr(), argv.as_ptr(), environ) };
     let blocked = began.elapsed();
     if pid < 0 {
@@ -30,16 +30,16 @@ pub(super) fn vfork_exec(context: &Context) -> Result<Duration, String> {
 
 /// Returns the child's process number, or an error number below zero. A child that cannot execute exits with 127.
 ///
-/// The child borrows this stack until it executes, so it may not write there: it runs the few instructions below, on
-/// registers, and never returns from them.
+/// The child shares this stack until `execve`, so it must not write to it: it runs the few instructions below, which use
+/// only registers, and does not return.
 ///
 /// # Safety
-/// `path` is text that ends with a zero byte, `argv` and `envp` are lists of such texts that end with a null pointer, and
-/// all of it stays where it is until the call returns.
+/// `path` ends with a zero byte, `argv` and `envp` are lists of such strings that end with a null pointer, and all of
+/// them outlive the call.
 #[cfg(target_arch = "x86_64")]
 unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
     let pid: isize;
-    // SAFETY: the child touches registers alone, of which the parent has its own; the kernel spoils rcx and r11.
+    // SAFETY: the child uses only registers, and the parent has its own; the kernel overwrites rcx and r11.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -72,7 +72,7 @@ unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *c
 unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
     let pid: isize;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the child touches registers alone, of which the parent has its own.
+    // SAFETY: the child uses only registers, and the parent has its own.
     unsafe {
         std::arch::asm!(
             "svc #0",
@@ -112,12 +112,12 @@ pub(super) fn fork_exec(context: &Context) -> Result<Duration, String> {
     Ok(blocked)
 }
 
-/// `fork`, then `execve`, with what the child writes read through a pipe.
+/// `fork`, then `execve`, with the child's output read through a pipe.
 pub(super) fn fork_exec_pipe(context: &Context) -> Result<Duration, String> {
     fork_exec_read(context, context.argv().as_ptr())
 }
 
-/// The same, from a command that is split at its blanks.
+/// The same, with the command split at its blanks.
 pub(super) fn fork_exec_split(context: &Context) -> Result<Duration, String> {
     let words = split(context);
     fork_exec_read(context, pointers(&words).as_ptr())
@@ -139,7 +139,7 @@ fn fork(
     argv: *const *const c_char,
     output: Option<&OwnedFd>,
 ) -> Result<libc::pid_t, String> {
-    // SAFETY: between fork and execve the child calls what a signal handler may call, on memory that was ready before.
+    // SAFETY: between fork and execve the child calls only async-signal-safe functions, on memory prepared before.
     unsafe {
         let pid = libc::fork();
         if pid == 0 {
@@ -153,7 +153,7 @@ fn fork(
     }
 }
 
-/// The words of the child's command, as the article's library makes them: whatever blanks separate.
+/// The words of the child's command, separated by blanks, as popen-noshell splits it.
 pub(super) fn split(context: &Context) -> Vec<CString> {
     let words = context.command.to_bytes().split(u8::is_ascii_whitespace);
     words.filter_map(|word| CString::new(word).ok()).collect()
@@ -168,13 +168,13 @@ pub(super) fn pointers(words: &[CString]) -> Vec<*const c_char> {
         .collect()
 }
 
-/// A pipe whose ends children do not inherit: what reads, what writes.
+/// A pipe whose ends children do not inherit: the reading end and the writing end.
 pub(super) fn pipe() -> Result<(OwnedFd, OwnedFd), String> {
     let (reader, writer) = std::io::pipe().map_err(|error| format!("pipe: {error}"))?;
     Ok((reader.into(), writer.into()))
 }
 
-/// Reads a pipe to its end, which must bring the child's text.
+/// Reads a pipe to its end and checks the child's output.
 pub(super) fn read_all(reader: OwnedFd) -> Result<(), String> {
     let mut found = Vec::new();
     std::fs::File::from(reader)
@@ -183,7 +183,7 @@ pub(super) fn read_all(reader: OwnedFd) -> Result<(), String> {
     said(&found)
 }
 
-/// What the child must have said.
+/// Checks the child's output.
 pub(super) fn said(found: &[u8]) -> Result<(), String> {
     if found == super::super::child::TEXT {
         Ok(())

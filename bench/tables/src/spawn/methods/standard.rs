@@ -6,12 +6,12 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// `Command::status`, of which the waiting is not counted as blocked.
+/// `Command::status`, whose wait does not count as blocked.
 pub(super) fn status(context: &Context) -> Result<Duration, String> {
     start_and_wait(&mut Command::new(&context.child))
 }
 
-/// `Command::output`, which keeps its caller until the child has ended.
+/// `Command::output`, which blocks its caller until the child has ended.
 pub(super) fn output(context: &Context) -> Result<Duration, String> {
     let began = Instant::now();
     let output = Command::new(&context.child)
@@ -22,7 +22,7 @@ pub(super) fn output(context: &Context) -> Result<Duration, String> {
     Ok(blocked)
 }
 
-/// A `Command` with a `pre_exec` that does nothing: what it takes to set a limit or a cgroup with std, before it is set.
+/// A `Command` with an empty `pre_exec`, which std needs for limits and control groups: it makes std fork.
 pub(super) fn pre_exec(context: &Context) -> Result<Duration, String> {
     let mut command = Command::new(&context.child);
     // SAFETY: the closure does nothing.
