@@ -17,17 +17,19 @@ ROOT     := $(DESTDIR)$(PREFIX)
 NOSHELL  := $(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET))/release \
             PREFIX=$(PREFIX) DESTDIR=$(abspath $(DESTDIR))
 
-# Benchmarks need a peer. Unless MEMCACHED names one, Debian's memcached is used, and installed if it is missing.
-HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || \
-                  apt-get -q -y install --no-install-recommends memcached >/dev/null
+# Installs Debian packages; a machine that was just set up has no package lists yet.
+APT_INSTALL := sh -c 'apt-get -q update >/dev/null && apt-get -q -y install --no-install-recommends "$$@" >/dev/null' apt
 
-HAVE_FMT := @test -e /usr/include/fmt/compile.h || apt-get -q -y install --no-install-recommends libfmt-dev >/dev/null
+# Benchmarks need a peer; Debian's memcached is installed if none is named or installed.
+HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || $(APT_INSTALL) memcached
+
+HAVE_FMT := @test -e /usr/include/fmt/compile.h || $(APT_INSTALL) libfmt-dev
 
 # Fuzzing needs unstable flags of the compiler: the nightly one, or this one told to accept them.
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-curves bench-qrintf bench-spawn fuzz doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
+.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-curves bench-qrintf bench-spawn fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -64,7 +66,7 @@ test-long: ## build Redis, memcached, nginx, sqlite, curl and pkgconf by qrintf-
 
 test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and try the first two in an emulator, which knows no clone3
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \
-	    apt-get -q -y install --no-install-recommends qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross >/dev/null
+	    $(APT_INSTALL) qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	rustup target add aarch64-unknown-linux-gnu
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	    $(CARGO) build --locked -p hikyaku-bench --target aarch64-unknown-linux-gnu
@@ -105,6 +107,12 @@ bench-qrintf: build ## measure qrintf-cc beside glibc and {fmt}, and format::app
 
 bench-spawn: build ## measure spawn and libnoshell beside vfork, posix_spawn, std, and libc's system and popen
 	bench/spawn --hikyaku $(HIKYAKU)
+
+instructions: build ## count the hot paths' instructions under callgrind; fails at 3 % more than expected (UPDATE=1 writes what is expected)
+	@command -v valgrind >/dev/null && command -v python3 >/dev/null && command -v openssl >/dev/null || \
+	    $(APT_INSTALL) valgrind python3 openssl
+	$(CARGO) build --release --locked -p hikyaku-instructions
+	bench/instructions/run $(if $(UPDATE),--update)
 
 fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS=60)
 	@command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked

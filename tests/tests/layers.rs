@@ -30,6 +30,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "hikyaku-bench",
         &["hikyaku-display", "hikyaku-load", "hikyaku-tables"],
     ),
+    ("hikyaku-instructions", &["hikyaku-format", "hikyaku-io"]),
     ("hikyaku-tests", &[]),
 ];
 
