@@ -66,6 +66,19 @@ pub(crate) fn hexadecimal<'r, 's>(
     out.words_or([lead.word(), high, low], little)
 }
 
+/// Appends eight hexadecimal digits: the frequent `{:08x}` without a branch on the number.
+#[inline(never)]
+pub(crate) fn eight_digits<'r, 's>(
+    out: Cursor<'r, 's>,
+    lead: Lead,
+    number: u32,
+    upper: bool,
+) -> Cursor<'r, 's> {
+    out.words_or([lead.word(), Word::full(hex::eight(number, upper))], |out| {
+        hexadecimal_in_little_room(out, lead, number.into(), 8, upper)
+    })
+}
+
 #[cold]
 #[inline(never)]
 fn hexadecimal_in_little_room<'r, 's>(
@@ -115,6 +128,9 @@ macro_rules! based {
             fn with_zeros(&self, out: &mut Cursor<'_, '_>, lead: Lead, width: u16) {
                 let number = *self as $unsigned as u64;
                 match $base {
+                    Base::Hexadecimal { upper } if width == 8 && <$unsigned>::BITS <= 32 => {
+                        out.hand(|out| eight_digits(out, lead, number as u32, upper));
+                    }
                     Base::Hexadecimal { upper } => out.hand(|out| hexadecimal(out, lead, number, width, upper)),
                     base => out.hand(|out| laid_out(out, lead, number, &Layout::zeros(width), base)),
                 }

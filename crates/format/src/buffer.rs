@@ -11,6 +11,12 @@ use core::marker::PhantomData;
 /// `&mut [u8]`, which then begins behind what was written.
 ///
 /// It can't be implemented elsewhere, since a `String` stays UTF-8 only by care taken here.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a buffer that `append!` and `c!` can write to",
+    label = "not a buffer",
+    note = "the buffers are `Vec<u8>`, `String`, `format::Fixed` and `&mut [u8]`",
+    note = "in an implementation of `Display`, and for other writers, use `write!`, or append to a buffer and pass its text on"
+)]
 pub trait Buffer: sealed::Sealed {
     /// What a call evaluates to: `()` if there is always room, else `Result<(), Full>`.
     type Outcome;
@@ -22,9 +28,24 @@ pub trait Buffer: sealed::Sealed {
     where
         Self: 's;
 
-    /// Lends the room. The arguments are handed through: they are evaluated after the buffer.
+    /// Lends the room.
     #[doc(hidden)]
+    fn __lend(&mut self) -> Opened<'_, Self::Close<'_>, Self::Encoding>;
+}
+
+/// The method that a call begins with.
+///
+/// It is not a method of [`Buffer`], so that the compiler answers a call on any other type with the message of `Buffer`.
+pub trait Open: Buffer {
+    /// Lends the room. Returns the arguments, which are evaluated after the buffer.
     fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Self::Close<'_>, Self::Encoding>, A);
+}
+
+impl<B: Buffer> Open for B {
+    #[inline(always)]
+    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Self::Close<'_>, Self::Encoding>, A) {
+        (self.__lend(), arguments)
+    }
 }
 
 mod sealed {
@@ -98,8 +119,8 @@ impl Buffer for Vec<u8> {
     type Close<'s> = Grown;
 
     #[inline(always)]
-    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Grown, Bytes>, A) {
-        (Opened::new(Room::of_vector(self), Grown), arguments)
+    fn __lend(&mut self) -> Opened<'_, Grown, Bytes> {
+        Opened::new(Room::of_vector(self), Grown)
     }
 }
 
@@ -109,8 +130,8 @@ impl Buffer for String {
     type Close<'s> = Grown;
 
     #[inline(always)]
-    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Grown, Text>, A) {
-        (Opened::new(Room::of_vector(bytes_of(self)), Grown), arguments)
+    fn __lend(&mut self) -> Opened<'_, Grown, Text> {
+        Opened::new(Room::of_vector(bytes_of(self)), Grown)
     }
 }
 
@@ -142,11 +163,11 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Buffer for Fixed<S> {
         S: 's;
 
     #[inline]
-    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Filled<'_>, Bytes>, A) {
+    fn __lend(&mut self) -> Opened<'_, Filled<'_>, Bytes> {
         let (storage, length) = self.free();
         let free = storage.len();
         let close = Filled { length, free };
-        (Opened::new(Room::of_storage(storage), close), arguments)
+        Opened::new(Room::of_storage(storage), close)
     }
 }
 
@@ -159,9 +180,9 @@ impl<'x> Buffer for &'x mut [u8] {
         Self: 's;
 
     #[inline]
-    fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Shortened<'_, 'x>, Bytes>, A) {
+    fn __lend(&mut self) -> Opened<'_, Shortened<'_, 'x>, Bytes> {
         let (room, slice) = Room::of_slice(self);
-        (Opened::new(room, Shortened(slice)), arguments)
+        Opened::new(room, Shortened(slice))
     }
 }
 
@@ -190,7 +211,7 @@ mod tests {
     #[test]
     fn a_cursor_that_is_dropped_leaves_a_room_of_use() {
         let mut out = Vec::with_capacity(4);
-        let (mut opened, ()): (Opened<'_, _, _>, ()) = out.__open(());
+        let mut opened: Opened<'_, _, _> = out.__lend();
         opened.__cursor(0).__text(LONG);
         let mut cursor = opened.__cursor(0);
         cursor.__lead(Lead::new(u64::from(b'.'), 1));
@@ -202,7 +223,7 @@ mod tests {
     #[test]
     fn a_cursor_that_is_dropped_leaves_storage_that_is_full() {
         let mut out = Fixed::new([0; 20]);
-        let (mut opened, ()) = out.__open(());
+        let mut opened = out.__lend();
         let mut cursor = opened.__cursor(0);
         cursor.__lead(Lead::new(u64::from(b'.'), 1));
         cursor.done();

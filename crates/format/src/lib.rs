@@ -71,6 +71,7 @@ mod float;
 mod hex;
 mod integer;
 mod layout;
+mod option;
 #[doc(hidden)]
 pub mod printf;
 mod scientific;
@@ -80,13 +81,18 @@ mod specialize;
 mod text;
 mod word;
 
+/// The example of the README runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use buffer::Buffer;
 pub use fixed::{Fixed, Full};
 
-/// What the macros' expansions use. Nothing here is for use by hand, and all of it may change.
+/// What the macros expand to uses this module. It is not for use by hand, and all of it may change.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::buffer::Buffer;
+    pub use crate::buffer::Open;
     pub use crate::layout::{Align, Layout, count, wide};
     pub use crate::printf;
     pub use crate::specialize::probes::{
@@ -96,7 +102,7 @@ pub mod __private {
     pub use crate::word::Lead;
     pub use core::option::Option::{None, Some};
     pub use core::{compile_error, format_args};
-    pub use format_macros::{append, c};
+    pub use format_macros::{append, append_line, c};
 }
 
 /// Appends formatted values to a buffer: `append!(buffer, "format", value, name = value…)`.
@@ -121,6 +127,28 @@ pub mod __private {
 macro_rules! append {
     ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
         $crate::__call! { [append] [$buffer] [$format] [] $($($arguments)*)? }
+    };
+}
+
+/// Appends formatted values and a line feed: `appendln!(buffer, "format", value…)`, or `appendln!(buffer)` for an empty line.
+///
+/// Everything else is as for [`append!`].
+///
+/// ```
+/// use format::appendln;
+///
+/// let mut out = String::new();
+/// appendln!(out, "{}: {}", "load", 0.5);
+/// appendln!(out);
+/// assert_eq!(out, "load: 0.5\n\n");
+/// ```
+#[macro_export]
+macro_rules! appendln {
+    ($buffer:expr $(,)?) => {
+        $crate::append!($buffer, "\n")
+    };
+    ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
+        $crate::__call! { [append_line] [$buffer] [$format] [] $($($arguments)*)? }
     };
 }
 
@@ -158,7 +186,7 @@ macro_rules! c {
 macro_rules! __call {
     ([$macro:ident] [$buffer:expr] [$format:expr] [$([$($name:ident)?] [$value:expr])*]) => {{
         #[allow(unused_imports)]
-        use $crate::__private::{Buffer as _, ByCore as _, BySpecialization as _};
+        use $crate::__private::{Open as _, ByCore as _, BySpecialization as _};
         // What the values borrow is given back here, also where the call is the last expression of a block.
         #[allow(clippy::let_and_return, clippy::let_unit_value)]
         let outcome = match $buffer.__open(($(&$value,)*)) {

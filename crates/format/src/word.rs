@@ -21,6 +21,20 @@ impl Word {
         Self { bytes, length }
     }
 
+    /// A constant.
+    ///
+    /// # Panics
+    /// When it has more than eight bytes.
+    pub(crate) const fn literal(text: &[u8]) -> Self {
+        let mut bytes = 0;
+        let mut at = text.len();
+        while at > 0 {
+            at -= 1;
+            bytes = bytes << 8 | text[at] as u64;
+        }
+        Self::new(bytes, text.len())
+    }
+
     /// All eight.
     #[inline(always)]
     pub(crate) const fn full(bytes: u64) -> Self {
@@ -117,6 +131,15 @@ impl Lead {
     pub const fn new(bytes: u64, length: usize) -> Self {
         assert!(bytes & 0x8080_8080_8080_8080 == 0);
         Self(Word::new(bytes, length))
+    }
+
+    /// A constant of up to eight ASCII characters.
+    ///
+    /// # Panics
+    /// When there are more, or others.
+    pub(crate) const fn literal(text: &[u8]) -> Self {
+        assert!(text.is_ascii());
+        Self(Word::literal(text))
     }
 
     #[inline(always)]

@@ -422,3 +422,70 @@ fn every_growth_of_a_vector() {
         );
     }
 }
+
+#[test]
+fn options() {
+    let mut random = Random(7);
+    for _ in 0..1000 {
+        let number = random.word();
+        let there = !number.is_multiple_of(4);
+        macro_rules! each {
+            ($($value:expr),*) => {$(
+                let option = there.then_some($value);
+                same!("{:?}", option);
+                same!("a longer text {:?} and behind it {:?}", option, &option);
+                same!("{:.2?}", option);
+                same!("{:05?}", option);
+                same!("{:8?}|{:<8?}|{:+?}|{:#?}|{:x?}", option, option, option, option, option);
+                same!("{:?}", Some(option));
+            )*};
+        }
+        each!(
+            number as u8,
+            number,
+            number as i32,
+            number as i64,
+            number.is_multiple_of(2),
+            number as f64 / 7.0
+        );
+        each!("text", 'c', [number; 2], Some(number));
+    }
+}
+
+#[test]
+fn eight_hexadecimal_digits() {
+    let mut random = Random(8);
+    for _ in 0..1000 {
+        let number = random.word() >> (random.word() % 64);
+        same!("{:08x}", number as u32);
+        same!("{:08X}", number as i32);
+        same!("{:08x} {:08x}", number as u8, number as u16);
+        same!("{:08x}", number);
+        for room in 0..16 {
+            let mut fixed = Fixed::new([0; 16]);
+            append!(fixed, "{:>room$}", "").unwrap();
+            let outcome = append!(fixed, "{:08x}", number as u32);
+            assert_eq!(outcome.is_ok(), room + 8 <= 16);
+            if outcome.is_ok() {
+                let expected = format!("{:room$}{:08x}", "", number as u32);
+                assert_eq!(fixed.as_bytes(), expected.as_bytes());
+            }
+        }
+    }
+}
+
+#[test]
+fn lines_end_with_a_line_feed() {
+    let mut out = String::new();
+    let load = 0.5;
+    format::appendln!(out);
+    format::appendln!(out, "text");
+    format::appendln!(out, "{}", 1);
+    format::appendln!(out, "{load:.2} {:>4} {x}", "a", x = 'c',);
+    format::appendln!(out, concat!("{}", " {:?}"), 7, "quoted");
+    assert_eq!(out, "\ntext\n1\n0.50    a c\n7 \"quoted\"\n");
+    let mut fixed = Fixed::new([0; 4]);
+    format::appendln!(fixed, "{}", 123).unwrap();
+    assert_eq!(fixed.as_bytes(), b"123\n");
+    assert!(format::appendln!(fixed).is_err());
+}

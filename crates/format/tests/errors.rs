@@ -159,6 +159,40 @@ fn mistakes_in_rusts_formats_are_reported_as_by_format() {
 }
 
 #[test]
+fn a_value_that_is_not_a_buffer_is_named_beside_the_buffers() {
+    let display = "impl std::fmt::Display for Foo { \
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { CALL; Ok(()) } }";
+    for (call, kind) in [
+        (r#"format::append!(f, "{}", 1)"#, "&mut Formatter<'_>"),
+        (r#"format::appendln!(f)"#, "&mut Formatter<'_>"),
+        (r#"format::c!(f, "%d", 1)"#, "&mut Formatter<'_>"),
+        (r#"format::append!(std::io::stdout(), "{}", 1)"#, "Stdout"),
+        (r#"format::append!(Foo, "{}", 1)"#, "Foo"),
+    ] {
+        let lines = compile(&display.replace("CALL", call));
+        let expected = format!("error[E0599]: `{kind}` is not a buffer that `append!` and `c!` can write to");
+        assert_eq!(lines[0], expected, "{call}: {lines:#?}");
+        let tells = |text: &str| lines.iter().any(|line| line.contains(text));
+        assert!(tells("the buffers are `Vec<u8>`, `String`"), "{call}: {lines:#?}");
+        assert!(tells("in an implementation of `Display`"), "{call}: {lines:#?}");
+    }
+}
+
+#[test]
+fn mistakes_in_lines_are_reported_as_by_format() {
+    for (format, arguments) in [
+        ("{} {}", ", 1"),
+        ("{}", ", 1, 2"),
+        ("{:y}", ", 1"),
+        ("{}", ", Foo"),
+    ] {
+        let (ours, _) = first_error(&format!("format::appendln!(out, \"{format}\"{arguments});"));
+        let (theirs, _) = first_error(&format!("let _ = format!(\"{format}\"{arguments});"));
+        assert_eq!(ours, theirs, "{format}");
+    }
+}
+
+#[test]
 fn an_unknown_variable_is_reported_at_the_format() {
     let (text, place) = first_error(r#"format::append!(out, "{missing}");"#);
     assert_eq!(

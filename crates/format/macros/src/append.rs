@@ -21,16 +21,16 @@ use proc_macro::{Ident, Literal, Span, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Expands one call to what writes its pieces.
-pub(crate) fn append(input: &Input) -> TokenStream {
+/// Expands one call to what writes its pieces and then the ending.
+pub(crate) fn append(input: &Input, ending: &str) -> TokenStream {
     let parsed = Format::read(input.format.clone()).and_then(|format| {
         let names = names(&input.arguments)?;
         let parsed = parse(&format.text, input.arguments.len(), &names, format.captures)?;
         Some((format.span, parsed))
     });
     let (about, body) = match parsed {
-        Some((span, parsed)) => specialized(input, span, &parsed),
-        None => (0, left_to_core(input)),
+        Some((span, parsed)) => specialized(input, span, &parsed, ending),
+        None => (0, left_to_core(input, ending)),
     };
     block(input, "__cursor", about, &body)
 }
@@ -81,7 +81,7 @@ fn names(arguments: &[Argument]) -> Option<BTreeMap<String, usize>> {
 }
 
 /// The call as `write!` would make it.
-fn left_to_core(input: &Input) -> TokenStream {
+fn left_to_core(input: &Input, ending: &str) -> TokenStream {
     let mut arguments = input.format.clone();
     for (argument, value) in input.arguments.iter().zip(input.bindings()) {
         let name = argument
@@ -96,13 +96,16 @@ fn left_to_core(input: &Input) -> TokenStream {
         let name = name.unwrap_or_default();
         arguments.extend(fill(template, &[("NAME", &name), ("VALUE", &value.value)]));
     }
-    fill(
+    let mut statements = Statements::default();
+    statements.push(fill(
         "__out.__arguments(__format::Lead::new(0, 0), __format::format_args!(ARGUMENTS));",
         &[("ARGUMENTS", &arguments)],
-    )
+    ));
+    statements.text(ending);
+    statements.finish()
 }
 
-fn specialized(input: &Input, span: Span, parsed: &Parsed) -> (usize, TokenStream) {
+fn specialized(input: &Input, span: Span, parsed: &Parsed, ending: &str) -> (usize, TokenStream) {
     let mut names = input.bindings();
     let mut statements = Statements::default();
     for captured in &parsed.captured {
@@ -128,6 +131,7 @@ fn specialized(input: &Input, span: Span, parsed: &Parsed) -> (usize, TokenStrea
             }
         }
     }
+    statements.text(ending);
     (statements.about, statements.finish())
 }
 

@@ -17,7 +17,13 @@ use proc_macro::TokenStream;
 /// The closure of an `append!`.
 #[proc_macro]
 pub fn append(input: TokenStream) -> TokenStream {
-    Input::read(input).map_or_else(TokenStream::new, |input| append::append(&input))
+    Input::read(input).map_or_else(TokenStream::new, |input| append::append(&input, ""))
+}
+
+/// The closure of an `appendln!`.
+#[proc_macro]
+pub fn append_line(input: TokenStream) -> TokenStream {
+    Input::read(input).map_or_else(TokenStream::new, |input| append::append(&input, "\n"))
 }
 
 /// The closure of a `c!`.

@@ -251,6 +251,10 @@ pub fn hexadecimal_with_zeros<L, T: Unsigned<L>, E>(
     width: u16,
 ) {
     let value = value.bits();
+    // What takes four bytes or fewer has 32 bits as an `int`.
+    if width == 8 && size_of::<T>() <= 4 {
+        return out.hand(|out| based::eight_digits(out, lead, value as u32, upper));
+    }
     out.hand(|out| based::hexadecimal(out, lead, value, width, upper));
 }
 
