@@ -1,28 +1,28 @@
-//! Frames of the binary protocol, right and wrong ones: every field of the header can be set to anything.
+//! Valid and invalid frames of the binary protocol: every field of the header can have any value.
 
 use crate::Connection;
 
-/// A request. What is not said follows from the parts, so a fresh frame is right until someone lies about it.
+/// A request. Its lengths follow from its parts, unless a test sets them to something else.
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// 0x80 in every request.
     pub magic: u8,
-    /// What is asked for.
+    /// The opcode.
     pub opcode: u8,
-    /// 0: no other was ever defined.
+    /// 0, the only defined value.
     pub data_type: u8,
-    /// Sent back with the reply.
+    /// Repeated by the reply.
     pub opaque: u32,
-    /// 0, or the only version that may be changed.
+    /// 0, or the cas that the item must have.
     pub cas: u64,
     extras: Vec<u8>,
     key: Vec<u8>,
     value: Vec<u8>,
-    /// Instead of the true length of the key.
+    /// Replaces the length of the key.
     pub key_length: Option<u16>,
-    /// Instead of the true length of the extras.
+    /// Replaces the length of the extras.
     pub extras_length: Option<u8>,
-    /// Instead of the true length of all three.
+    /// Replaces the length of the body.
     pub body_length: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ impl Frame {
         Frame::new(0x01, &extras, key, value)
     }
 
-    /// `noop`, which every pending reply comes before.
+    /// `noop`, whose reply follows all pending ones.
     pub fn noop() -> Frame {
         Frame::new(0x0a, b"", b"", b"")
     }
@@ -70,7 +70,7 @@ impl Frame {
     /// The frame's bytes.
     ///
     /// # Panics
-    /// If a part is longer than its length field holds and no other length was set.
+    /// If a part is too long for its length field and no other length is set.
     pub fn bytes(&self) -> Vec<u8> {
         let body = self.extras.len() + self.key.len() + self.value.len();
         let key = self
@@ -100,17 +100,17 @@ impl Frame {
 pub struct Response {
     /// The request's.
     pub opcode: u8,
-    /// 0 if all is well.
+    /// The status; 0 for success.
     pub status: u16,
     /// The request's.
     pub opaque: u32,
-    /// The item's version.
+    /// The item's cas.
     pub cas: u64,
-    /// What stands before the key.
+    /// The extras.
     pub extras: Vec<u8>,
-    /// The key, if it was asked for.
+    /// The key, if the request selects it.
     pub key: Vec<u8>,
-    /// The value, or what went wrong in words.
+    /// The value, or the text of the error.
     pub value: Vec<u8>,
 }
 
@@ -118,7 +118,7 @@ impl Response {
     /// Reads the next reply.
     ///
     /// # Panics
-    /// If what comes is none.
+    /// If the input is not a reply.
     pub fn read(connection: &mut Connection) -> Response {
         let header = connection.exact(24);
         assert_eq!(header[0], 0x81, "not a reply: {header:?}");

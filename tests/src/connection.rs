@@ -1,4 +1,4 @@
-//! A client's end of a connection: blocking, and impatient.
+//! The client's end of a connection: blocking, with a timeout.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -22,7 +22,7 @@ impl Read for Socket {
     }
 }
 
-/// A connection to a daemon. What is sent leaves at once, in segments of its own.
+/// A connection to a daemon. Each send leaves at once, in segments of its own.
 #[derive(Debug)]
 pub struct Connection {
     reader: BufReader<Socket>,
@@ -32,15 +32,15 @@ impl Connection {
     /// Connects to `HOST:PORT` or `unix:PATH`.
     ///
     /// # Panics
-    /// If no one listens there.
+    /// If nothing listens there.
     pub fn open(address: &str) -> Connection {
         Connection::try_open(address).unwrap_or_else(|error| panic!("connect to {address}: {error}"))
     }
 
-    /// Connects, or tells why not.
+    /// Connects.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn try_open(address: &str) -> std::io::Result<Connection> {
         let socket = match address.strip_prefix("unix:") {
             Some(path) => {
@@ -57,13 +57,13 @@ impl Connection {
                 Socket::Tcp(socket)
             }
         };
-        // Few bytes, so that ten thousand connections weigh little on this side.
+        // A small buffer, so that ten thousand connections need little memory on this side.
         Ok(Connection {
             reader: BufReader::with_capacity(512, socket),
         })
     }
 
-    /// A second handle on the same connection, so that one thread sends what another one's replies answer.
+    /// A second handle for the same connection, so that one thread can send while another receives.
     ///
     /// # Panics
     /// If the operating system refuses.
@@ -80,15 +80,15 @@ impl Connection {
     /// Sends all of it.
     ///
     /// # Panics
-    /// If the peer is gone or takes nothing for too long.
+    /// If the peer is gone, or accepts nothing for too long.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.try_send(bytes).expect("the daemon takes what is sent");
     }
 
-    /// Sends all of it, or tells why not.
+    /// Sends all of it.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
         match self.reader.get_mut() {
             Socket::Tcp(socket) => socket.write_all(bytes.as_ref()),
@@ -96,7 +96,8 @@ impl Connection {
         }
     }
 
-    /// Sends as much as the peer takes, and tells how much that was: it ends when nothing was taken for so long.
+    /// Sends as much as the peer accepts, and returns the number of bytes. It ends when the peer has accepted nothing for this
+    /// long.
     ///
     /// # Panics
     /// If the connection breaks.
@@ -121,7 +122,7 @@ impl Connection {
     /// The next line, without its end.
     ///
     /// # Panics
-    /// If the connection ends or nothing comes.
+    /// If the connection ends, or if nothing arrives.
     pub fn line(&mut self) -> String {
         let mut line = Vec::new();
         let count = self.reader.read_until(b'\n', &mut line).expect("a line comes");
@@ -135,20 +136,20 @@ impl Connection {
         String::from_utf8(line).expect("text")
     }
 
-    /// The next so many bytes.
+    /// The next `count` bytes.
     ///
     /// # Panics
-    /// If the connection ends before, or nothing comes.
+    /// If the connection ends first, or if nothing arrives.
     pub fn exact(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.reader.read_exact(&mut bytes).expect("so many bytes come");
         bytes
     }
 
-    /// Reads until these bytes came, which end the reply, and tells all that came.
+    /// Reads until these bytes, which end the reply, and returns everything read.
     ///
     /// # Panics
-    /// If the connection ends before, or nothing comes.
+    /// If the connection ends first, or if nothing arrives.
     pub fn until(&mut self, end: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         while !bytes.ends_with(end) {
@@ -164,16 +165,16 @@ impl Connection {
         bytes
     }
 
-    /// Sends a request and fails unless exactly this reply comes.
+    /// Sends a request and fails unless exactly this reply arrives.
     ///
     /// # Panics
-    /// If another comes.
+    /// If another reply arrives.
     pub fn exchange(&mut self, request: impl AsRef<[u8]>, reply: impl AsRef<[u8]>) {
         self.send(&request);
         let reply = reply.as_ref();
         let mut got = vec![0; reply.len()];
         let mut filled = 0;
-        // Byte for byte as far as it goes, so that a shorter reply shows itself instead of a time-out.
+        // Compares every byte as it arrives, so that a shorter reply is reported instead of a timeout.
         while filled < got.len() && got[..filled] == reply[..filled] {
             match self.reader.read(&mut got[filled..]) {
                 Ok(count @ 1..) => filled += count,
@@ -190,7 +191,7 @@ impl Connection {
         );
     }
 
-    /// Waits until the daemon read everything that was sent to the same loop before this.
+    /// Waits until the daemon has read everything that was sent to the same loop before.
     pub fn sync(&mut self) {
         self.exchange("mn\r\n", "MN\r\n");
     }
@@ -198,7 +199,7 @@ impl Connection {
     /// Everything until the peer closes. A reset counts as a close.
     ///
     /// # Panics
-    /// If the peer keeps the connection open and says nothing.
+    /// If the peer neither sends nor closes.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self.reader.read_to_end(&mut bytes) {
@@ -209,17 +210,17 @@ impl Connection {
         bytes
     }
 
-    /// What comes first: a line with its end, or nothing if the peer closed.
+    /// The next line with its end; empty if the peer has closed.
     pub fn rest_or_line(&mut self) -> Vec<u8> {
         let mut line = Vec::new();
         let _ = self.reader.read_until(b'\n', &mut line);
         line
     }
 
-    /// Reads so many replies that are all alike, and tells how many came; `None` if the peer closed before the first.
+    /// Reads up to `count` identical replies and returns their number; `None` if the peer closed before the first.
     ///
     /// # Panics
-    /// If another reply comes, or the peer closes in the middle.
+    /// If another reply arrives, or if the peer closes in the middle of one.
     pub fn replies(&mut self, reply: &[u8], count: u64) -> Option<u64> {
         let mut got = vec![0; reply.len()];
         for number in 0..count {
@@ -232,7 +233,7 @@ impl Connection {
         Some(count)
     }
 
-    /// Says that nothing more will be sent, whether or not the peer still cares.
+    /// Shuts down the sending direction. The peer may be gone already.
     pub fn finish(&mut self) {
         let _ = match self.reader.get_mut() {
             Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
@@ -240,7 +241,7 @@ impl Connection {
         };
     }
 
-    /// The statistics of that name (or the general ones, if it is empty), as pairs.
+    /// The statistics of this group, or the general ones if it is empty, as pairs.
     pub fn statistics(&mut self, of: &str) -> std::collections::BTreeMap<String, String> {
         self.send(format!("stats {of}").trim_end().to_owned() + "\r\n");
         let mut all = std::collections::BTreeMap::new();

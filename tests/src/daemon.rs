@@ -1,4 +1,4 @@
-//! The daemon as a child process: built, started, awaited by its banner, and gone with the value.
+//! The daemon as a child process: built, started, ready once its banner is complete, and killed on drop.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -24,7 +24,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// A daemon with one memcached listener on a port of its own choice, 64 MiB and two loops.
+    /// A daemon with one memcached listener on a free port, 64 MiB and two loops.
     pub fn memcached() -> Daemon {
         Daemon::start(&[
             "--memcached",
@@ -36,8 +36,7 @@ impl Daemon {
         ])
     }
 
-    /// The same with one loop, so that what one connection was answered tells that bytes which another one sent before
-    /// were read.
+    /// The same with one loop: a reply on one connection then means that the daemon has read what another sent before.
     pub fn single_loop() -> Daemon {
         Daemon::start(&[
             "--memcached",
@@ -49,26 +48,26 @@ impl Daemon {
         ])
     }
 
-    /// `hikyaku serve` with these arguments, once it said `ready`.
+    /// `hikyaku serve` with these arguments, once it has printed `ready`.
     ///
     /// # Panics
-    /// If it ends, or says nothing, before it is ready.
+    /// If it ends or falls silent before it is ready.
     pub fn start<A: AsRef<OsStr>>(arguments: &[A]) -> Daemon {
         Daemon::start_in(Folder::new(), arguments)
     }
 
-    /// `hikyaku serve --config` with this text as its file, once it said `ready`.
+    /// `hikyaku serve --config` with this text as its file, once it has printed `ready`.
     pub fn configured(text: &str) -> Daemon {
         Daemon::configured_in(Folder::new(), text)
     }
 
-    /// The same, with a folder that has files which the configuration names; it is the working directory.
+    /// The same, with the files of this folder, which is the working directory.
     pub fn configured_in(folder: Folder, text: &str) -> Daemon {
         let path = folder.write("hikyaku.toml", text);
         Daemon::start_in(folder, &["--config".as_ref(), path.as_os_str()])
     }
 
-    /// The same as [`Daemon::start`], in a folder that holds what the arguments name.
+    /// The same as [`Daemon::start`], with the files of this folder.
     pub fn start_in<A: AsRef<OsStr>>(folder: Folder, arguments: &[A]) -> Daemon {
         Daemon::start_with(folder, arguments, &[])
     }
@@ -128,12 +127,12 @@ impl Daemon {
         &self.banner[0].1
     }
 
-    /// What the banner said: protocol and address, a pair a listener.
+    /// The banner: one pair of protocol and address per listener.
     pub fn banner(&self) -> &[(String, String)] {
         &self.banner
     }
 
-    /// The folder that it works in.
+    /// Its working directory.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -143,7 +142,7 @@ impl Daemon {
         Connection::open(self.address())
     }
 
-    /// Fails unless a new connection gets an answer.
+    /// Fails unless a new connection gets a reply.
     pub fn assert_serves(&self) {
         let mut connection = self.connect();
         connection.send("version\r\n");
@@ -151,25 +150,25 @@ impl Daemon {
         assert!(version.starts_with("VERSION "), "{version:?}");
     }
 
-    /// The process.
+    /// Its process number.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Memory that it holds now, in bytes.
+    /// Its memory in bytes.
     pub fn memory(&self) -> usize {
         memory(self.pid(), "VmRSS")
     }
 
-    /// The most memory that it ever held, in bytes.
+    /// The peak of its memory in bytes.
     pub fn memory_peak(&self) -> usize {
         memory(self.pid(), "VmHWM")
     }
 
-    /// What it wrote to standard error so far.
+    /// Its standard error so far.
     ///
     /// # Panics
-    /// Never, unless the collector did.
+    /// If the collector has panicked.
     pub fn errors(&self) -> String {
         self.errors.lock().expect("the collector does not panic").clone()
     }
@@ -179,15 +178,15 @@ impl Daemon {
         send_signal(self.pid(), signal);
     }
 
-    /// Whether it ended, waiting so long for it.
+    /// Returns true if it ends within this time.
     pub fn ends_within(&self, patience: Duration) -> bool {
         ended_within(self.pid(), patience)
     }
 
-    /// Waits for its end, then tells its status and everything that it wrote to standard error.
+    /// Waits for its end and returns its status and its standard error.
     ///
     /// # Panics
-    /// If it lives on.
+    /// If it does not end.
     pub fn ended(mut self) -> (ExitStatus, String) {
         assert!(
             self.ends_within(PATIENCE),
@@ -225,7 +224,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Gathers everything that comes, to be looked at while it comes.
+/// Collects all output, readable while it arrives.
 fn collect(mut from: impl Read + Send + 'static, into: Arc<Mutex<String>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];
@@ -237,12 +236,12 @@ fn collect(mut from: impl Read + Send + 'static, into: Arc<Mutex<String>>) -> Jo
     })
 }
 
-/// The lines that come, as they come.
+/// Sends the lines as they arrive.
 fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            // Whoever read the banner may be gone; the rest is read all the same, lest the daemon block.
+            // The reader of the banner may be gone. Reading goes on, because the daemon would block otherwise.
             let _ = sender.send(line);
         }
     });

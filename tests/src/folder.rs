@@ -1,19 +1,19 @@
-//! A folder that lives as long as the value.
+//! A temporary folder, removed on drop.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A fresh, empty folder below the system's temporary one, so that paths of sockets in it stay short.
+/// An empty folder directly below the system's temporary one, so that paths of sockets in it are short.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes one.
+    /// Creates a folder.
     ///
     /// # Panics
-    /// If the folder can't be made.
+    /// If it cannot be created.
     pub fn new() -> Folder {
         let name = format!(
             "hikyaku-{}-{}",
@@ -25,12 +25,12 @@ impl Folder {
         Folder(path)
     }
 
-    /// The path of something in it.
+    /// The path of a file in it.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.0.join(name)
     }
 
-    /// Writes a file in it and tells its path.
+    /// Writes a file in it and returns its path.
     ///
     /// # Panics
     /// If the file can't be written.

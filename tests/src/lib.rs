@@ -1,11 +1,11 @@
-//! The black box: starts the real daemon, speaks to it over real sockets and through real clients.
+//! Black-box tests: they start the real daemon and use it over real sockets, through real clients.
 //!
-//! A test starts a [`Daemon`], whose banner says where it listens, opens a [`Connection`] or runs a [`Tool`], and says
-//! what must come back. The daemon dies with the value, and no test passes whose daemon panicked.
+//! A test starts a [`Daemon`], whose banner has its addresses, opens a [`Connection`] or runs a [`Tool`], and checks the
+//! replies. Dropping the value kills the daemon, and fails the test if the daemon has panicked.
 //!
-//! **Invariant**: nothing here is linked with the daemon; all that the tests know of it is what its users know.
+//! **Invariant**: nothing here links the daemon's crates; the tests know only what its users know.
 //!
-//! **Invariant**: every wait has an end: a socket, a process or a tool that says nothing for [`PATIENCE`] fails the test.
+//! **Invariant**: every wait has a limit: a socket, a process or a tool that is silent for [`PATIENCE`] fails the test.
 
 use std::time::Duration;
 
@@ -29,12 +29,12 @@ pub use tls::Authority;
 pub use tool::{Ran, Tool, client_program, python};
 pub use vectors::{Vector, vectors};
 
-/// How long anything may be silent before the test gives up on it.
+/// The longest wait before a test fails.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A mebibyte.
 pub const MIB: usize = 1024 * 1024;
 
-/// How much the daemon's memory may ever grow by bad input, beyond what its store may hold: the 64 MiB that the
-/// connections of a loop may hold at most, and some for the allocator.
+/// The limit for the growth of the daemon's memory under bad input, beyond its store: the 64 MiB that the connections of a
+/// loop may hold, and some for the allocator.
 pub const GROWTH_MAX: usize = 96 * MIB;

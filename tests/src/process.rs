@@ -1,17 +1,17 @@
-//! What the operating system knows of a process: whether it ended, how much memory it holds; and its limits.
+//! Processes seen through the operating system: their end, their memory, their limits.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
-/// The signals that the daemon's users send.
+/// The signals that users send to the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// Drain and exit.
     Terminate,
     /// Read configuration and certificates again.
     Hangup,
-    /// As from a terminal's control-C.
+    /// Control-C of a terminal.
     Interrupt,
 }
 
@@ -25,12 +25,12 @@ impl Signal {
     }
 }
 
-/// Sends a signal to a process that the caller started and did not reap yet.
+/// Sends a signal to a process that the caller has started and not reaped yet.
 ///
 /// # Panics
-/// If there is no such process.
+/// If the process does not exist.
 pub fn send_signal(pid: u32, signal: Signal) {
-    // SAFETY: kill takes plain numbers; `pid` is a child of ours that was not reaped, so it names no other process.
+    // SAFETY: kill takes plain numbers; `pid` is a child that has not been reaped, so it names no other process.
     let done = unsafe { libc::kill(pid.cast_signed(), signal.number()) };
     assert_eq!(
         done,
@@ -40,13 +40,13 @@ pub fn send_signal(pid: u32, signal: Signal) {
     );
 }
 
-/// Waits until the child ended, without reaping it; false if it lives on after that time.
+/// Waits until the child has ended, without reaping it. Returns false if it still runs after this time.
 pub(crate) fn ended_within(pid: u32, patience: Duration) -> bool {
-    // SAFETY: pidfd_open takes plain numbers and gives a descriptor or -1.
+    // SAFETY: pidfd_open takes plain numbers and returns a descriptor or -1.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     let fd = i32::try_from(fd).expect("a descriptor is small");
     assert!(fd >= 0, "pidfd_open({pid}): {}", std::io::Error::last_os_error());
-    // SAFETY: the descriptor was opened just now and is owned by nothing else.
+    // SAFETY: the descriptor is new, so this is its only owner.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let mut wanted = libc::pollfd {
         fd: fd.as_raw_fd(),
@@ -59,7 +59,7 @@ pub(crate) fn ended_within(pid: u32, patience: Duration) -> bool {
     ready == 1
 }
 
-/// Raises this process's limit of open files to what the system allows, and tells it. Children inherit it.
+/// Raises this process's limit of open files to the hard limit and returns it. Children inherit it.
 ///
 /// # Panics
 /// If the limit can't be read.
@@ -78,7 +78,7 @@ pub fn raise_open_files() -> usize {
     usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
 }
 
-/// A field of the process's status that is given in kB, in bytes: `VmRSS` (memory held now) or `VmHWM` (the most ever).
+/// A field of the process's status in bytes, such as `VmRSS` (memory now) or `VmHWM` (its peak).
 pub(crate) fn memory(pid: u32, field: &str) -> usize {
     let status =
         std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the status of a live process");

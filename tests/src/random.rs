@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same in every run.
+//! Pseudo-random numbers, the same in every run.
 
-/// A xorshift generator: quick, repeatable, good enough to make garbage.
+/// A xorshift generator: fast, repeatable, and good enough for garbage.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of that seed.
+    /// The sequence of this seed.
     pub fn new(seed: u64) -> Random {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -27,15 +27,15 @@ impl Random {
         usize::try_from(number).expect("it is below a usize")
     }
 
-    /// So many bytes of any value.
+    /// `count` random bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.number().to_le_bytes()[3]).collect()
     }
 
-    /// One of them.
+    /// A random element.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the slice is empty.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }

@@ -1,4 +1,4 @@
-//! Certificates for the tests: an authority of our own, and what it vouches for.
+//! Certificates for the tests: an authority and the certificates that it signs.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use rcgen::{
 
 use crate::Folder;
 
-/// A certificate authority that exists for one test.
+/// A certificate authority for one test.
 #[derive(Debug)]
 pub struct Authority {
     certificate: Certificate,
@@ -17,10 +17,10 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes one.
+    /// Creates an authority.
     ///
     /// # Panics
-    /// If the library can't.
+    /// If the library fails.
     pub fn new(name: &str) -> Authority {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -34,15 +34,15 @@ impl Authority {
         }
     }
 
-    /// Writes the authority's own certificate into the folder, under that name, and tells its path.
+    /// Writes the authority's own certificate into the folder and returns its path.
     pub fn write(&self, folder: &Folder, name: &str) -> PathBuf {
         folder.write(name, self.certificate.pem())
     }
 
-    /// Writes `NAME.crt` and `NAME.key`, which serve for this machine and its clients, and tells their paths.
+    /// Writes `NAME.crt` and `NAME.key`, valid for servers on this machine and for clients, and returns their paths.
     ///
     /// # Panics
-    /// If the library can't make them.
+    /// If the library fails.
     pub fn issue(&self, folder: &Folder, name: &str) -> (PathBuf, PathBuf) {
         let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
         let mut params = CertificateParams::new(names).expect("names");

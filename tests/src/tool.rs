@@ -1,4 +1,4 @@
-//! Other people's programs, run to their end.
+//! Foreign programs, run to their end.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -8,24 +8,24 @@ use std::time::Duration;
 
 use crate::process::ended_within;
 
-/// How long a client may run in all.
+/// The time limit of a program.
 const RUN_MAX: Duration = Duration::from_secs(300);
 
-/// A program that is about to run.
+/// A program with its arguments, before it runs.
 #[derive(Debug)]
 pub struct Tool {
     command: Command,
     input: Vec<u8>,
 }
 
-/// How it ended and what it said.
+/// The result of a program.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub output: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub errors: String,
 }
 
@@ -43,35 +43,35 @@ impl Tool {
         }
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Tool {
         self.command.arg(argument);
         self
     }
 
-    /// With more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Tool {
         self.command.args(arguments);
         self
     }
 
-    /// With that on its standard input, which ends after it.
+    /// Sets its standard input, which is empty otherwise.
     #[must_use]
     pub fn input(mut self, input: impl Into<Vec<u8>>) -> Tool {
         self.input = input.into();
         self
     }
 
-    /// With that variable in its environment.
+    /// Sets a variable of its environment.
     #[must_use]
     pub fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Tool {
         self.command.env(name, value);
         self
     }
 
-    /// In that folder.
+    /// Sets its working directory.
     #[must_use]
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Tool {
         self.command.current_dir(folder);
@@ -90,7 +90,7 @@ impl Tool {
             .unwrap_or_else(|error| panic!("{name}: {error}; run tests/install"));
         let mut stdin = child.stdin.take().expect("it is piped");
         let input = std::mem::take(&mut self.input);
-        // A tool that does not care for its input breaks the pipe: its business.
+        // A tool that does not read its input breaks the pipe, which is no error.
         let feeder = std::thread::spawn(move || drop(stdin.write_all(&input)));
         let output = read_all(child.stdout.take().expect("it is piped"));
         let errors = read_all(child.stderr.take().expect("it is piped"));
@@ -109,10 +109,10 @@ impl Tool {
         ran
     }
 
-    /// Runs it and fails unless it ends well; tells what it wrote to standard output.
+    /// Runs it, fails unless it succeeds, and returns its standard output.
     ///
     /// # Panics
-    /// If it ends badly.
+    /// If it fails.
     pub fn succeed(self) -> String {
         let name = format!("{:?}", self.command);
         let ran = self.run();
@@ -141,10 +141,10 @@ fn text(reader: Reader) -> String {
     String::from_utf8_lossy(&reader.join().expect("it does not panic")).into_owned()
 }
 
-/// Something that `tests/install` put below `target/clients`.
+/// A program that `tests/install` put below `target/clients`.
 ///
 /// # Panics
-/// If it is not there.
+/// If it is missing.
 pub fn client_program(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -154,7 +154,7 @@ pub fn client_program(name: &str) -> PathBuf {
     path
 }
 
-/// A script of `tests/clients` under the Python that has its libraries.
+/// A script of `tests/clients`, run by the Python that has its libraries.
 pub fn python(script: &str) -> Tool {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
     Tool::new(client_program("python/bin/python")).arg(scripts.join(script))

@@ -1,22 +1,22 @@
-//! Vectors in files: requests and what must be answered, one pair of lines each; see `vectors/bad_text.txt`.
+//! Vectors in files: pairs of lines with a request and its reply; see `vectors/bad_text.txt`.
 
 /// A request and its reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vector {
-    /// As it stands in the file, to name it.
+    /// The request as written in the file, for messages.
     pub shown: String,
-    /// What is sent.
+    /// The request.
     pub request: Vec<u8>,
-    /// What comes back.
+    /// The reply.
     pub reply: Vec<u8>,
-    /// Whether the connection closes then.
+    /// True if the connection closes after it.
     pub closes: bool,
 }
 
 /// Reads a file of vectors.
 ///
 /// # Panics
-/// If it is not in the form that its own head describes.
+/// If it does not have the form that its head describes.
 pub fn vectors(text: &str) -> Vec<Vector> {
     let mut lines = text
         .lines()
@@ -42,7 +42,7 @@ pub fn vectors(text: &str) -> Vec<Vector> {
     all
 }
 
-/// What the notation stands for.
+/// The bytes that the notation stands for.
 fn bytes(notation: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = notation;

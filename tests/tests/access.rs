@@ -1,4 +1,4 @@
-//! Who may connect, for how long, and what they may ask: users, TLS, limits, switches.
+//! Access control: users, TLS, limits, switches.
 
 use std::time::{Duration, Instant};
 
@@ -75,7 +75,7 @@ fn the_binary_protocol_asks_for_a_password_by_sasl() {
         connection.send(frame.bytes());
         Response::read(connection)
     };
-    // Whoever asks for an item first, or errs, is told so and sent away, as by memcached.
+    // Any other command, and any error, is answered and ends the connection, as in memcached.
     let mut connection = daemon.connect();
     assert_eq!(ask(&mut connection, Frame::get(b"k")).status, 0x20);
     assert_eq!(connection.rest(), b"");
@@ -116,14 +116,14 @@ fn connections_beyond_the_limit_are_told_so() {
             "ERROR Too many open connections\r\n"
         );
     }
-    // The figures may be a second old.
+    // The statistics may be a second old.
     let deadline = Instant::now() + hikyaku_tests::PATIENCE;
     while open[0].statistics("")["rejected_connections"] != "5" {
         assert!(Instant::now() < deadline, "{:#?}", open[0].statistics(""));
     }
     assert_eq!(open[0].statistics("")["max_connections"], "10");
 
-    // As soon as one leaves there is room for one.
+    // When one connection closes, another is accepted.
     open.pop().expect("ten").exchange("mn\r\n", "MN\r\n");
     let deadline = Instant::now() + hikyaku_tests::PATIENCE;
     loop {
@@ -142,7 +142,7 @@ fn whoever_is_idle_for_too_long_is_sent_away() {
     let mut idle = daemon.connect();
     idle.exchange("mn\r\n", "MN\r\n");
     let mut silent = daemon.connect();
-    // A third one says something all the while, and stays.
+    // A third one sends commands all the time and stays open.
     let mut busy = daemon.connect();
     let address = daemon.address().to_owned();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
@@ -192,7 +192,7 @@ fn shutdown_and_flush_are_switches() {
     assert!(status.success(), "{status}: {errors}");
 }
 
-/// A daemon that speaks TLS, and the authority that vouches for it.
+/// A daemon with TLS, and the authority of its certificate.
 fn over_tls(client_ca: bool) -> (Daemon, Authority) {
     let folder = Folder::new();
     let authority = Authority::new("tests");
@@ -208,7 +208,7 @@ fn over_tls(client_ca: bool) -> (Daemon, Authority) {
     (with(folder, &keys), authority)
 }
 
-/// `openssl s_client` in the daemon's folder, speaking that session.
+/// `openssl s_client` in the daemon's folder, with this input.
 fn s_client(daemon: &Daemon, session: &str) -> Tool {
     Tool::new("openssl")
         .args([
@@ -234,7 +234,7 @@ fn openssl_speaks_tls_with_it() {
         let ran = s_client(&daemon, SESSION).arg(version).run();
         assert_eq!(ran.output, SESSION_REPLIES, "{version}: {}", ran.errors);
     }
-    // Versions that are broken are not spoken.
+    // Insecure versions are refused.
     let ran = s_client(&daemon, SESSION)
         .args(["-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"])
         .run();
@@ -252,7 +252,7 @@ fn a_client_without_a_certificate_is_turned_away() {
         .run();
     assert_eq!(ran.output, SESSION_REPLIES, "{}", ran.errors);
 
-    // One that another authority vouches for is as good as none.
+    // A certificate of another authority is refused like a missing one.
     Authority::new("strangers").issue(daemon.folder(), "stranger");
     let ran = s_client(&daemon, SESSION)
         .args(["-cert", "stranger.crt", "-key", "stranger.key"])

@@ -1,8 +1,7 @@
-//! Bad input: a protocol error where the protocol has one, a named limit otherwise; never a panic, never unbounded memory.
+//! Bad input: it causes a protocol error or meets a named limit, never a panic or unbounded memory.
 //!
-//! Here are requests that are wrong in one place, and right ones that arrive in pieces; `floods.rs` has too much of them,
-//! `garbage.rs` what was never meant. Every daemon is asked for its version afterwards; that it did not panic is seen to
-//! when it is dropped.
+//! Here are requests with one error, and valid ones that arrive in pieces. `floods.rs` sends too many of them,
+//! `garbage.rs` random bytes. Every daemon must answer `version` afterwards, and dropping it checks that it did not panic.
 
 use hikyaku_tests::{Connection, Daemon, Frame, MIB, Response, vectors};
 
@@ -14,7 +13,7 @@ fn wrong_text_is_answered_as_memcached_answers_it() {
         let mut connection = daemon.connect();
         connection.send("delete k noreply\r\ndelete n noreply\r\ndelete fresh noreply\r\n");
         let request = [&vector.request[..], b"mn\r\n"].concat();
-        // The daemon may close before all was sent.
+        // The daemon may close before everything is sent.
         let _ = connection.twin().try_send(request);
         let mut got = if vector.closes {
             connection.rest()
@@ -49,7 +48,7 @@ fn a_line_that_never_ends_is_cut_off() {
     let peak = daemon.memory_peak();
     for start in ["", "set ", "mg ", "stats ", "\0"] {
         let mut connection = daemon.connect();
-        // Far more than any line may have; the daemon may close while it is being sent.
+        // Far longer than any line. The daemon may close before all of it is sent.
         let line = start.to_owned() + &"x".repeat(MIB);
         let _ = connection.try_send(line);
         let told = String::from_utf8_lossy(&connection.rest()).into_owned();
@@ -89,7 +88,7 @@ fn a_get_of_more_keys_than_fit_anywhere() {
     );
 }
 
-/// Requests of all three dialects, and their whole replies. Nothing in them depends on time or on versions.
+/// Requests in all three dialects with their complete replies, which depend on no time or version.
 fn scripts() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let text = "set a 5 0 3\r\nabc\r\nget a b\r\nappend a 0 0 2\r\nde\r\nset n 0 0 1\r\n7\r\nincr n 5\r\ndelete b\r\n\
         set q 0 0 1 noreply\r\nz\r\ntouch a 0\r\ngat 0 a q\r\nset a 0 0 2\r\nxyz\r\nbogus\r\nget a\r\n";
@@ -126,7 +125,7 @@ fn scripts() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     ]
 }
 
-/// The reply without what differs from one run to the next: the version in the binary protocol's reply to a set.
+/// The reply without the part that differs between runs: the cas in the binary protocol's reply to a set.
 fn comparable(dialect: &str, mut reply: Vec<u8>) -> Vec<u8> {
     if dialect == "binary" && reply.len() >= 24 {
         reply[16..24].fill(0);
@@ -134,12 +133,12 @@ fn comparable(dialect: &str, mut reply: Vec<u8>) -> Vec<u8> {
     reply
 }
 
-/// Deletes what the scripts store.
+/// Deletes the items that the scripts store.
 fn forget(connection: &mut Connection) {
     for key in ["a", "n", "q", "m", "c", "m"] {
         connection.send(format!("delete {key} noreply\r\n"));
     }
-    // The key is a byte that base64 stands for; whether it was there doesn't matter.
+    // The key is one byte, sent as base64. The item may be absent.
     connection.send("md bQ== b\r\n");
     let _ = connection.line();
     connection.sync();
@@ -199,17 +198,17 @@ fn frames_truncated_at_every_byte_end_the_connection() {
     daemon.assert_serves();
 }
 
-/// What the binary protocol does with a frame.
+/// The outcome of a frame of the binary protocol.
 enum Fate {
-    /// It is answered with this status, and the connection goes on.
+    /// The reply has this status, and the connection stays open.
     Status(u16),
-    /// It is answered as invalid arguments, and the connection closes, since no one knows where the next frame begins.
+    /// The reply is "invalid arguments", and the connection closes, because the start of the next frame is unknown.
     Invalid,
     /// The connection closes, perhaps after a reply.
     Closes,
 }
 
-/// Frames with something wrong about each.
+/// Frames with one error each.
 fn bogus_frames() -> Vec<(&'static str, Frame, Fate)> {
     let lie = |mut frame: Frame, key: Option<u16>, extras: Option<u8>, body: Option<u32>| {
         (frame.key_length, frame.extras_length, frame.body_length) = (key, extras, body);

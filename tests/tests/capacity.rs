@@ -1,10 +1,10 @@
-//! A store holds no more than it was given, however much is put into it: index, headers, values and uploads together.
+//! A store's memory stays within its capacity: index, headers, values and uploads together.
 
 use hikyaku_tests::{Connection, Daemon, MIB, Random};
 
 const CAPACITY: usize = 64 * MIB;
 
-/// What the process may hold in all: the store's capacity, a tenth, and 64 MiB for everything else.
+/// The limit for the process's memory: the store's capacity and a tenth of it, and 64 MiB for everything else.
 const MEMORY_MAX: usize = CAPACITY + CAPACITY / 10 + 64 * MIB;
 
 fn store() -> Daemon {
@@ -18,7 +18,7 @@ fn store() -> Daemon {
     ])
 }
 
-/// Puts so many items with values of such sizes, without waiting for each.
+/// Stores `count` items with values of these sizes, pipelined.
 fn fill(connection: &mut Connection, items: usize, sizes: &[usize], expiries: &[u32]) {
     let mut random = Random::new(1);
     let values = random.bytes(sizes.iter().copied().max().expect("sizes"));
@@ -37,7 +37,7 @@ fn fill(connection: &mut Connection, items: usize, sizes: &[usize], expiries: &[
     connection.exchange("mn\r\n", "MN\r\n");
 }
 
-/// Looks at the memory, at the counters, and that the store still stores.
+/// Checks the memory and the counters, and that the store still accepts items.
 fn assert_bounded(daemon: &Daemon) {
     let peak = daemon.memory_peak();
     assert!(
@@ -106,7 +106,7 @@ fn many_uploads_at_once() {
         connection.send(&half);
         open.push(connection);
     }
-    // 300 MB are promised and half of that is sent. Each is stored in the end, or refused for want of memory.
+    // 300 MB are announced and half of that is sent. In the end each is stored, or refused for lack of memory.
     let mut stored = 0;
     for connection in &mut open {
         connection.send(&half);

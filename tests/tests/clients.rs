@@ -1,4 +1,4 @@
-//! Clients that other people wrote, against the real daemon: whoever replaces memcached keeps them unchanged.
+//! Unmodified third-party clients of memcached against the real daemon.
 
 use hikyaku_tests::{Authority, Daemon, Folder, Tool, client_program, python};
 
@@ -6,7 +6,7 @@ use hikyaku_tests::{Authority, Daemon, Folder, Tool, client_program, python};
 const TEXT_CAPABILITIES: usize = 27;
 const BINARY_CAPABILITIES: usize = 27;
 
-/// A daemon that listens on a Unix socket in its own folder.
+/// A daemon with a Unix socket in its own folder.
 fn on_unix_socket() -> Daemon {
     let folder = Folder::new();
     let address = format!("unix:{}", folder.path("s").display());
@@ -16,7 +16,7 @@ fn on_unix_socket() -> Daemon {
         "--store",
         "default=memory:?capacity=64MiB",
     ]);
-    // The socket outlives the folder's handle for as long as the daemon needs it.
+    // The daemon keeps the folder, and so the socket.
     std::mem::forget(folder);
     daemon
 }

@@ -1,4 +1,4 @@
-//! The command line: `check`, `kv`, and what is said to who errs.
+//! The command line: `check`, `kv`, `bench`, and errors.
 
 use hikyaku_tests::{Daemon, Folder, Ran, Tool, executable};
 
@@ -148,7 +148,7 @@ fn bench_lists_its_tables() {
     assert_eq!(exit(&wrong), Some(2), "{wrong:#?}");
 }
 
-/// They come from the other program, which describes itself.
+/// `hikyaku-bench` describes its options for them.
 #[test]
 fn completions_and_pages_know_the_options_of_bench() {
     for shell in ["bash", "zsh", "fish"] {
@@ -178,7 +178,7 @@ fn completions_and_pages_know_the_options_of_bench() {
     assert!(page("hikyaku-bench-spawn.1").contains(r"\-\-parents"));
 }
 
-/// The table's processes are this very program, so its way back to itself must be right.
+/// The measured processes are `hikyaku-bench` itself, started again.
 #[test]
 fn bench_spawn_measures_from_processes_of_its_own() {
     let short = ["--parents", "0,4MiB", "--rounds", "2", "--count", "5"];

@@ -1,7 +1,7 @@
-//! memcached's own tests against our daemon: what they find is what its clients would.
+//! memcached's own test suite against our daemon.
 //!
-//! `tests/install` brings the suite that belongs to this Debian's memcached; `MEMCACHED_SUITE` names another, such as a
-//! checkout of the version whose behaviour is ours.
+//! `tests/install` downloads the suite of Debian's memcached. `MEMCACHED_SUITE` names another, such as a checkout of the
+//! version whose behaviour we follow.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Too much of everything: uploads that never end, replies that no one reads, connections by the ten thousand.
+//! Overload: uploads without an end, unread replies, ten thousand connections.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn bodies_that_are_promised_and_never_come() {
             _ => {
                 let mut frame = Frame::set(b"key", 0, b"only this");
                 frame.body_length = Some(0xFFFF_FFFF);
-                // Some answer at once and close: their business.
+                // The daemon may refuse some at once and close them.
                 let _ = connection.try_send(frame.bytes());
             }
         }
@@ -27,7 +27,7 @@ fn bodies_that_are_promised_and_never_come() {
     }
     daemon.connect().sync();
     daemon.assert_serves();
-    // Whole uploads still get through between them.
+    // Complete uploads still succeed between them.
     let mut connection = daemon.connect();
     connection.exchange(
         "set whole 0 0 5\r\nwhole\r\nget whole\r\n",
@@ -37,7 +37,8 @@ fn bodies_that_are_promised_and_never_come() {
     assert!(grown < 64 * MIB + GROWTH_MAX, "{} MiB", grown / MIB);
 }
 
-/// Thirty bytes of a request once had a gigabyte of pages fetched for it, and whoever shared the loop waited for seconds.
+/// Thirty bytes of a request once made the daemon fault in a gigabyte of pages, and other connections of the loop waited
+/// for seconds.
 #[test]
 fn a_large_value_that_is_only_announced_takes_no_memory() {
     let daemon = Daemon::start(&[
@@ -72,7 +73,7 @@ fn pipelines_that_never_read_their_replies() {
         let mut mute = Vec::new();
         for _ in 0..4 {
             let mut connection = daemon.connect();
-            // It takes what the sockets and the daemon's bounds hold, then nothing more.
+            // The daemon accepts what fits the sockets and its limits, then nothing more.
             let mut sent = 0;
             while sent % some.len() == 0 {
                 sent += connection.send_until_blocked(some.as_bytes(), Duration::from_millis(200));
@@ -83,8 +84,8 @@ fn pipelines_that_never_read_their_replies() {
         }
         let grown = daemon.memory_peak() - peak;
         assert!(grown < GROWTH_MAX, "{request:?}: {} MiB", grown / MIB);
-        // Whoever begins to read gets every reply that was asked for, whole and in order; of the big ones that were
-        // tens of gigabytes.
+        // A client that begins to read gets every reply, complete and in order. The large replies would be tens of
+        // gigabytes.
         let reply = if request.starts_with("get tiny") {
             "VALUE tiny 0 1\r\nt\r\nEND\r\n"
         } else {
@@ -94,7 +95,7 @@ fn pipelines_that_never_read_their_replies() {
             let (mut connection, sent) = mute.swap_remove(0);
             connection.finish();
             let replies = connection.rest();
-            // What was cut off in the middle is no request.
+            // The last, incomplete request has no reply.
             assert_eq!(replies.len(), sent / request.len() * reply.len(), "{request:?}");
             assert!(
                 replies.chunks(reply.len()).all(|one| one == reply.as_bytes()),
@@ -119,7 +120,7 @@ fn ten_thousand_connections_of_one_byte_each() {
     let mut connections = Vec::with_capacity(count);
     for number in 0..count {
         let mut connection = daemon.connect();
-        // The first byte of a text command, a meta command, a binary frame, and of nothing.
+        // The first byte of a text command, of a meta command, of a binary frame, and of no protocol.
         connection.send([b"gm\x80\xff"[number % 4]]);
         connections.push(connection);
     }

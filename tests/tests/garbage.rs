@@ -1,8 +1,8 @@
-//! Garbage, the same in every run: random bytes, and requests that are nearly right.
+//! Garbage, the same in every run: random bytes, and almost valid requests.
 
 use hikyaku_tests::{Daemon, Frame, GROWTH_MAX, MIB, Random};
 
-/// Text that is nearly right: words of the protocol in any order.
+/// Almost valid text: words of the protocol in random order.
 fn nearly_text(random: &mut Random) -> Vec<u8> {
     const WORDS: &[&str] = &[
         "get",
@@ -87,7 +87,7 @@ fn nearly_text(random: &mut Random) -> Vec<u8> {
     out
 }
 
-/// A frame that is nearly right: any opcode, and now and then a wrong length.
+/// An almost valid frame: any opcode, and sometimes a wrong length.
 fn nearly_binary(random: &mut Random) -> Vec<u8> {
     let (extras, key, value) = (random.below(24), random.below(12), random.below(40));
     let opcode = u8::try_from(random.below(0x24)).expect("it is small");
@@ -108,7 +108,7 @@ fn nearly_binary(random: &mut Random) -> Vec<u8> {
     frame.bytes()
 }
 
-/// Sends garbage on many connections while another thread of ours reads and drops whatever comes back.
+/// Sends garbage on many connections while another thread reads and drops the replies.
 fn bombard(daemon: &Daemon, mut make: impl FnMut(&mut Random) -> Vec<u8>) {
     let peak = daemon.memory_peak();
     for seed in 0..200 {
@@ -117,7 +117,7 @@ fn bombard(daemon: &Daemon, mut make: impl FnMut(&mut Random) -> Vec<u8>) {
         let mut writer = connection.twin();
         let garbage: Vec<u8> = (0..200).flat_map(|_| make(&mut random)).collect();
         let sender = std::thread::spawn(move || {
-            // It may be cut off at any byte: that is the daemon's right.
+            // The daemon may close at any byte.
             let _ = writer.try_send(garbage);
             writer.finish();
         });

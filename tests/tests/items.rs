@@ -1,4 +1,4 @@
-//! What a single client sees of items that are large, many, or contended: sizes beyond the defaults, and connections by the thousand.
+//! Large, many, and contended items: sizes beyond the defaults, and a thousand connections.
 
 use hikyaku_tests::{Connection, Daemon, Frame, MIB, Random, Response, raise_open_files};
 
@@ -93,7 +93,7 @@ fn a_value_on_its_way_out_stays_what_it_was() {
     let old = vec![b'o'; 16 * MIB];
     let new = vec![b'n'; 16 * MIB];
     store(&mut writer, "shared", &old);
-    // Far more than sockets hold: the reply is half sent while the item is replaced, then deleted.
+    // Far larger than the socket buffers: half of the reply is sent when the item is replaced, then deleted.
     reader.send("get shared\r\n");
     assert_eq!(reader.line(), format!("VALUE shared 7 {}", old.len()));
     store(&mut writer, "shared", &new);
@@ -132,7 +132,7 @@ fn a_thousand_connections_at_once() {
         for connection in &mut connections {
             assert_eq!(connection.line(), "STORED");
         }
-        // Each asks for what its neighbour wrote.
+        // Each reads what its neighbour wrote.
         let count = connections.len();
         for (number, connection) in connections.iter_mut().enumerate() {
             connection.send(format!("get own{}\r\n", (number + 1) % count));
@@ -167,7 +167,7 @@ fn a_deep_pipeline_is_answered_in_order() {
             number % 7
         );
     }
-    // Another thread sends, or both sides would wait until the other reads.
+    // Another thread sends, since otherwise each side would wait for the other to read.
     std::thread::scope(|scope| {
         let mut writer = connection.twin();
         scope.spawn(move || writer.send(requests));

@@ -42,7 +42,7 @@ fn permitted() -> Dependencies {
         .collect()
 }
 
-/// What the manifests declare, for whatever purpose: programs, tests and build scripts.
+/// The dependencies in the manifests, including those of tests and build scripts.
 fn declared() -> Dependencies {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--locked"])
@@ -72,7 +72,7 @@ fn declared() -> Dependencies {
         .collect()
 }
 
-/// What differs between the manifests and the table, one line per package or dependency.
+/// The differences between the manifests and the table, one line per package or dependency.
 fn differences(declared: &Dependencies, permitted: &Dependencies) -> Vec<String> {
     let none = BTreeSet::new();
     let packages: BTreeSet<&String> = declared.keys().chain(permitted.keys()).collect();

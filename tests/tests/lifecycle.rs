@@ -1,4 +1,4 @@
-//! The daemon's life: its banner, its listeners, its signals, its end.
+//! The lifecycle of the daemon: banner, listeners, signals, drain.
 
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ fn listeners_of_one_file_have_stores_and_dialects_of_their_own() {
     Connection::open(&addresses[2]).exchange("get k\r\n", "VALUE k 0 1\r\nv\r\nEND\r\n");
     Connection::open(&addresses[0]).exchange("get k\r\n", "VALUE k 0 4\r\nhere\r\nEND\r\n");
 
-    // Nothing else is answered: text to the one, binary to the other, only ends the connection.
+    // Each listener has one dialect; the other one only ends the connection.
     let mut text = Connection::open(&addresses[1]);
     text.send("get k\r\n");
     assert!(!text.rest().starts_with(b"VALUE"));
@@ -107,7 +107,7 @@ fn a_socket_left_behind_is_taken_over() {
             "default=memory:?capacity=64MiB",
         ])
     };
-    // Killed, so that nothing cleans up.
+    // Killed, so that the socket's file stays.
     drop(start());
     start().assert_serves();
 }
@@ -123,7 +123,7 @@ fn terminating_it_answers_what_was_asked() {
             "STORED\r\n",
         );
 
-        // One with replies that it did not read yet, one in the middle of an upload, one that is idle.
+        // One with unread replies, one in the middle of an upload, one idle.
         let mut slow = daemon.connect();
         let count = 40;
         slow.send("get big\r\n".repeat(count));
@@ -173,7 +173,7 @@ fn terminating_it_under_load_loses_no_reply() {
                 let mut told = false;
                 let mut answered = 0_u64;
                 loop {
-                    // Sixteen at once: all of them are answered, or none was read.
+                    // Sixteen at once: the daemon answers all of them, or has read none.
                     let requests: String = (0..16)
                         .map(|n| format!("set k{client}:{n} 0 0 8\r\n{answered:08}\r\n"))
                         .collect();
@@ -282,7 +282,7 @@ fn hangup_reads_the_users_and_certificates_again() {
 
     daemon.folder().write("users.txt", "second:two\n");
     daemon.signal(Signal::Hangup);
-    // The change is seen by trying: a signal has no reply.
+    // A signal has no reply, so the change is found by polling.
     let deadline = Instant::now() + hikyaku_tests::PATIENCE;
     while login("second two").1 != "STORED" {
         assert!(

@@ -1,4 +1,4 @@
-//! What the daemon tells the service manager that started it: sd_notify(3)'s datagrams.
+//! The daemon's notifications to its service manager: sd_notify(3)'s datagrams.
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;
