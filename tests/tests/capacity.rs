@@ -18,7 +18,7 @@ fn store() -> Daemon {
     ])
 }
 
-/// Stores `count` items with values of these sizes, pipelined.
+/// Stores `items` items with values of these sizes, pipelined.
 fn fill(connection: &mut Connection, items: usize, sizes: &[usize], expiries: &[u32]) {
     let mut random = Random::new(1);
     let values = random.bytes(sizes.iter().copied().max().expect("sizes"));

@@ -15,10 +15,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("hikyaku-spawn", &[]),
     ("hikyaku-qrintf", &[]),
     ("hikyaku-noshell", &[]),
-    ("hikyaku-io", &[]),
-    ("hikyaku-wire", &[]),
+    ("hikyaku-io", &["hikyaku-spawn"]),
+    ("hikyaku-wire", &["hikyaku-format"]),
     ("hikyaku-kv", &[]),
-    ("hikyaku-memcached", &["hikyaku-io", "hikyaku-kv", "hikyaku-wire"]),
+    (
+        "hikyaku-memcached",
+        &["hikyaku-format", "hikyaku-io", "hikyaku-kv", "hikyaku-wire"],
+    ),
     (
         "hikyaku",
         &["hikyaku-io", "hikyaku-kv", "hikyaku-memcached", "hikyaku-wire"],
