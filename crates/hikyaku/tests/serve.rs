@@ -2,8 +2,8 @@
 //! client against it.
 #![allow(missing_docs)]
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -277,7 +277,7 @@ fn a_hang_up_reads_users_again_and_tells_what_waits() {
 /// Listeners that were written alike share a service. Once a file took the users from one of them, and with it those of
 /// the other.
 #[test]
-fn a_hang_up_gives_no_listener_the_users_of_another() {
+fn a_hang_up_gives_every_listener_its_own_users() {
     let folder = folder("reload-apart");
     let config = folder.join("hikyaku.toml");
     std::fs::write(folder.join("users.txt"), "ann:first\n").expect("a file");
@@ -292,22 +292,85 @@ fn a_hang_up_gives_no_listener_the_users_of_another() {
         .filter_map(|line| line.strip_prefix("listening memcached "))
         .map(str::to_owned)
         .collect();
-    assert_eq!(addresses.len(), 2);
+    let [first, second] = addresses.as_slice() else {
+        panic!("{addresses:?}")
+    };
+    assert_kv(first, &["get", "k"], 3, "");
+    assert_kv(second, &["get", "k"], 3, "");
 
     std::fs::write(&config, format!("{with_users}{listen}")).expect("a file");
     daemon.signal(Signal::SIGHUP);
-    daemon.await_log("users stay as they were");
     daemon.await_log("read again");
-    for address in &addresses {
-        assert_kv(address, &["get", "k"], 3, "");
-    }
+    assert_kv(first, &["get", "k"], 3, "");
+    assert_kv(second, &["set", "k", "v"], 0, "");
 
-    std::fs::write(&config, format!("{listen}{listen}")).expect("a file");
+    std::fs::write(&config, format!("{listen}{with_users}")).expect("a file");
     daemon.signal(Signal::SIGHUP);
     daemon.await_log("read again");
-    for address in &addresses {
-        assert_kv(address, &["get", "k"], 1, "");
+    assert_kv(first, &["get", "k"], 0, "v\n");
+    assert_kv(second, &["get", "k"], 3, "");
+}
+
+/// Once who was logged in stayed, even after its line was deleted.
+#[test]
+fn a_hang_up_closes_the_connections_of_removed_users() {
+    let folder = folder("reload-removed");
+    let config = folder.join("hikyaku.toml");
+    let users = folder.join("users.txt");
+    std::fs::write(&users, "ann:first\nbob:second\n").expect("a file");
+    let listen = "[[listen]]\nprotocol = \"memcached\"\naddress = \"127.0.0.1:0\"\nusers = \"users.txt\"\n";
+    std::fs::write(&config, listen).expect("a file");
+    let file = config.display().to_string();
+    let mut daemon = Daemon::start(&with_small_config(&file));
+    let log_in = |password: &str| {
+        let mut client = TcpStream::connect(daemon.address()).expect("it listens");
+        write!(client, "set a 0 0 {}\r\n{password}\r\n", password.len()).expect("it reads");
+        let mut line = [0; 8];
+        client.read_exact(&mut line).expect("it answers");
+        assert_eq!(line, *b"STORED\r\n");
+        client
+    };
+    let (mut ann, mut bob) = (log_in("ann first"), log_in("bob second"));
+
+    std::fs::write(&users, "bob:second\n").expect("a file");
+    daemon.signal(Signal::SIGHUP);
+    daemon.await_log("read again");
+    let mut rest = Vec::new();
+    ann.read_to_end(&mut rest).expect("the daemon closes it");
+    assert!(rest.is_empty());
+    bob.write_all(b"mn\r\n").expect("it reads");
+    let mut line = [0; 4];
+    bob.read_exact(&mut line).expect("it answers");
+    assert_eq!(line, *b"MN\r\n");
+}
+
+#[test]
+fn a_hang_up_changes_the_capacity() {
+    let folder = folder("reload-capacity");
+    let config = folder.join("hikyaku.toml");
+    let text = |capacity: &str| {
+        let listen = "[[listen]]\nprotocol = \"memcached\"\naddress = \"127.0.0.1:0\"\n";
+        format!("workers = 1\n[store.default]\nuri = \"memory:?capacity={capacity}\"\n{listen}")
+    };
+    std::fs::write(&config, text("64MiB")).expect("a file");
+    let mut daemon = Daemon::start(&["--config", &config.display().to_string()]);
+    assert_kv(daemon.address(), &["set", "k", "v"], 0, "");
+    for (capacity, bytes) in [("32MiB", 32 << 20), ("96MiB", 96 << 20)] {
+        std::fs::write(&config, text(capacity)).expect("a file");
+        daemon.signal(Signal::SIGHUP);
+        daemon.await_log("the capacity was changed");
+        daemon.await_log("read again");
+        let statistics = kv(daemon.address(), &["stats", "--json"]);
+        let statistics: serde_json::Value = serde_json::from_slice(&statistics.stdout).expect("JSON");
+        assert_eq!(statistics["limit_maxbytes"], bytes);
     }
+    assert_kv(daemon.address(), &["get", "k"], 0, "v\n");
+    std::fs::write(&config, text("70KiB")).expect("a file");
+    daemon.signal(Signal::SIGHUP);
+    let refused = daemon.await_log("the capacity stays as it was");
+    assert!(refused.contains("out of bounds"), "{refused}");
+    let (code, log) = daemon.end();
+    assert!(code == Some(0) && !log.contains("next start"), "{log}");
 }
 
 fn with_small_config(file: &str) -> Vec<&str> {

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use io::tls::ServerTls;
 
-use crate::Users;
-
 /// The version that clients read: that of the memcached whose behaviour this is, and nothing else.
 ///
 /// Clients compare it before they use `touch`, `gat` or the meta commands, and some take the last number of the line for
@@ -46,8 +44,6 @@ pub type OnRefresh = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 pub struct ServiceConfig {
     /// The protocols that are answered.
     pub dialects: Dialects,
-    /// Who may use the service; absent: everybody. [`Service::set_users`](crate::Service::set_users) replaces them.
-    pub users: Option<Users>,
     /// Closes connections that ask nothing for so long; zero: never.
     pub idle_timeout: Duration,
     /// What `shutdown` does; absent: it is refused.
@@ -82,7 +78,6 @@ impl Default for ServiceConfig {
     fn default() -> ServiceConfig {
         ServiceConfig {
             dialects: Dialects::Auto,
-            users: None,
             idle_timeout: Duration::ZERO,
             on_shutdown: None,
             on_refresh: None,
@@ -105,7 +100,6 @@ impl fmt::Debug for ServiceConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServiceConfig")
             .field("dialects", &self.dialects)
-            .field("users", &self.users)
             .field("idle_timeout", &self.idle_timeout)
             .field("shutdown", &self.on_shutdown.is_some())
             .field("flush", &self.flush)

@@ -1,264 +1,175 @@
-//! One connection: turns, and the little that cannot be done within one.
+//! One connection: exchanges, and the little that cannot be done within one.
 //!
 //! ```text
-//!   turn ─► text or binary session ─► Then ─┬─ Go: the next turn
-//!                                           ├─ Receive: a large value, straight into the store's memory
-//!                                           ├─ Watch, Dump: streams of lines
-//!                                           └─ Close
+//!   exchange ─► text or binary protocol ─► Next ─┬─ none: the next exchange
+//!                                                ├─ Receive: a large value, straight into the store's memory
+//!                                                ├─ Watch, Dump: streams of lines
+//!                                                ├─ LoggedIn: the same again, until the login is revoked
+//!                                                └─ Close
 //! ```
 //!
-//! **Invariant:** what is not part of a turn is boxed, so that an idle connection's future stays small.
+//! **Invariant:** what is not part of an exchange is boxed, and nothing is kept twice, so that an idle connection's future
+//! stays small.
 
+use std::cell::RefCell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use io::{Output, Peer, Stream, Took};
-use kv::{Engine, Payload};
-use wire::memcached::{Dialect, dialect};
+use io::{Exchange, Output, Stream, Took};
 
-use crate::config::Dialects;
-use crate::counters::Counters;
-use crate::operations::Turn;
-use crate::registry::{Connection, State};
-use crate::service::Service;
-use crate::session::{Reason, Then, Upload};
-use crate::watch::evictions::Evictions;
-use crate::watch::{Kinds, line};
-use crate::{binary, dump, text};
+use crate::context::Context;
+use crate::endpoint::{Endpoint, Login};
+use crate::progress::{Next, Reason};
+use crate::protocol::Protocol;
+use crate::registry::Activity;
+use crate::{dump, upload, watch};
 
-/// What belongs to a connection for all its life.
-pub(crate) struct Context<'s> {
-    pub(crate) service: &'s Arc<Service>,
-    pub(crate) counters: &'s Counters,
-    pub(crate) connection: &'s Connection,
-}
-
-impl<'s> Context<'s> {
-    /// The present turn.
-    #[inline]
-    pub(crate) fn turn(&self) -> Turn<'s> {
-        Turn {
-            service: self.service,
-            counters: self.counters,
-            now: self.service.clock.now(io::now()),
-            watched: self.service.hub.wanted(),
-            detailed: self.service.detail.is_on(),
-            connection: self.connection.id(),
+impl Endpoint {
+    /// Answers a client's requests until it leaves, is idle for too long, breaks the protocol, or loses its login.
+    ///
+    /// There is one future per connection, so it is small.
+    pub fn serve(self: Arc<Self>, mut stream: Stream) -> impl Future<Output = ()> {
+        stream.set_idle_timeout(self.service.config.idle_timeout);
+        // Made here, not in the block below, which would keep its arguments twice.
+        let mut client = Client::new(Context::begin(self, &stream));
+        async move {
+            let reason = loop {
+                let exchanged = stream.exchange(|input, out| client.run(input, out)).await;
+                match client.after(exchanged) {
+                    None => {}
+                    Some(next) => match Box::pin(client.leave_exchange(&mut stream, *next)).await {
+                        None => {}
+                        Some(reason) => break reason,
+                    },
+                }
+            };
+            client.context.end(reason);
+            drop(client);
+            // Whether the last replies still arrive is the client's affair.
+            let _ = Box::pin(stream.close()).await;
         }
     }
 }
 
-/// A connection's protocol, told by its first byte.
-enum Session {
-    Unknown,
-    Text(text::Session),
-    Binary(binary::Session),
+/// What a connection keeps between two exchanges.
+struct Client {
+    context: Context,
+    protocol: Protocol,
+    /// What follows the exchange, if it is not the next one.
+    next: Option<Box<Next>>,
 }
 
-/// Serves a client until it goes or must go.
-pub(crate) async fn serve(service: Arc<Service>, mut stream: Stream) {
-    let counters = service.loops.of(io::loop_index());
-    let now = service.clock.now(io::now());
-    let connection = service.registry.add(stream.peer(), stream.local(), now);
-    let context = Context {
-        service: &service,
-        counters,
-        connection: &connection,
-    };
-    stream.set_idle_timeout(service.config.idle_timeout);
-    counters.total_connections.add(1);
-    tell_watchers(&context, None);
-    let reason = match talk(&context, &mut stream).await {
-        Ok(reason) => reason,
-        Err(error) => ended_by(&context, &error),
-    };
-    service.registry.remove(&connection);
-    counters.closed_connections.add(1);
-    tell_watchers(&context, Some(reason));
-    // Whether the last replies still arrive is the client's affair.
-    let _ = stream.close().await;
-}
-
-/// Turn after turn.
-async fn talk(context: &Context<'_>, stream: &mut Stream) -> Result<Reason, io::Error> {
-    let mut talk = Talk {
-        session: Session::Unknown,
-        then: Then::Go,
-    };
-    loop {
-        let turned = stream
-            .exchange(|input, out| take_turn(context, &mut talk, input, out))
-            .await?;
-        if turned != io::Exchange::Open {
-            return Ok(Reason::Normal);
+impl Client {
+    fn new(context: Context) -> Client {
+        Client {
+            context,
+            protocol: Protocol::Unknown,
+            next: None,
         }
-        match std::mem::replace(&mut talk.then, Then::Go) {
-            Then::Go => {}
-            Then::Close(reason) => return Ok(reason),
-            rare => {
-                if let Some(reason) = Box::pin(apart(context, stream, &mut talk.session, rare)).await? {
-                    return Ok(reason);
+    }
+
+    /// Executes what is in the input.
+    #[inline]
+    fn run(&mut self, input: &[u8], out: &mut Output) -> Took {
+        let turn = self.context.turn();
+        let connection = &self.context.connection;
+        connection.active(turn.now);
+        let before = out.len();
+        let (took, next) = loop {
+            match &mut self.protocol {
+                Protocol::Text(state) => break state.run(&turn, input, out),
+                Protocol::Binary(state) => break state.run(&turn, input, out),
+                Protocol::Unknown => match Protocol::of(&self.context, input) {
+                    Some(known) => self.protocol = known,
+                    None => break (Took::from(0), Next::Close(Reason::Error)),
+                },
+            }
+        };
+        if !matches!(next, Next::Exchange) {
+            self.next = Some(Box::new(next));
+        }
+        if took.need <= 1 && took.consumed < input.len() {
+            // The output is full: others have their turn before the rest of the requests.
+            turn.counters.conn_yields.add(1);
+        }
+        turn.counters.bytes_read.add(took.consumed as u64);
+        turn.counters.bytes_written.add((out.len() - before) as u64);
+        if took.need > 1 {
+            connection.set_activity(Activity::Nread);
+        } else if connection.activity() != Activity::Read {
+            connection.set_activity(Activity::Read);
+        }
+        took
+    }
+
+    /// What follows an exchange, if it is not the next one.
+    #[inline]
+    fn after(&mut self, exchanged: Result<Exchange, io::Error>) -> Option<Box<Next>> {
+        match exchanged {
+            Ok(Exchange::Open) => self.next.take(),
+            Ok(_) => Some(Box::new(Next::Close(Reason::Normal))),
+            Err(error) => Some(Box::new(Next::Close(ended_by(&self.context, &error)))),
+        }
+    }
+
+    /// Does what is not part of an exchange; a reason ends the connection.
+    async fn leave_exchange(&mut self, stream: &mut Stream, next: Next) -> Option<Reason> {
+        match next {
+            Next::LoggedIn(login) => Some(self.run_logged_in(stream, login).await),
+            next => self.carry_out(stream, next).await,
+        }
+    }
+
+    /// Goes on as [`Endpoint::serve`] does, and ends when the login is revoked.
+    async fn run_logged_in(&mut self, stream: &mut Stream, login: Arc<Login>) -> Reason {
+        let login = RefCell::new(login);
+        let mut conversation = pin!(async {
+            loop {
+                let exchanged = stream.exchange(|input, out| self.run(input, out)).await;
+                let Some(next) = self.after(exchanged) else {
+                    continue;
+                };
+                match *next {
+                    // The client logged in as someone else.
+                    Next::LoggedIn(new) => drop(login.replace(new)),
+                    next => {
+                        if let Some(reason) = self.carry_out(stream, next).await {
+                            return reason;
+                        }
+                    }
                 }
             }
-        }
+        });
+        poll_fn(|task| match conversation.as_mut().poll(task) {
+            Poll::Ready(reason) => Poll::Ready(reason),
+            Poll::Pending => login.borrow().poll_revoked(task).map(|()| Reason::Error),
+        })
+        .await
     }
-}
 
-/// What a turn changes.
-struct Talk {
-    session: Session,
-    then: Then,
-}
-
-#[inline]
-fn take_turn(context: &Context<'_>, talk: &mut Talk, input: &[u8], out: &mut Output) -> Took {
-    let turn = context.turn();
-    context.connection.active(turn.now);
-    let before = out.len();
-    let took;
-    (took, talk.then) = loop {
-        match &mut talk.session {
-            Session::Text(session) => break session.run(&turn, input, out),
-            Session::Binary(session) => break session.run(&turn, input, out),
-            Session::Unknown => match begin(context.service.config.dialects, input) {
-                Some(known) => talk.session = known,
-                None => break (Took::from(0), Then::Close(Reason::Error)),
+    async fn carry_out(&mut self, stream: &mut Stream, next: Next) -> Option<Reason> {
+        let context = &self.context;
+        let done = match next {
+            Next::Receive(upload) => upload::receive(context, stream, &mut self.protocol, &upload).await,
+            Next::Dump(kind) => dump::dump(context, stream, kind).await,
+            Next::Watch(kinds) => match watch::stream::watch(context, stream, kinds).await {
+                Ok(reason) => return Some(reason),
+                Err(error) => Err(error),
             },
-        }
-    };
-    if took.need <= 1 && took.consumed < input.len() {
-        // The output is full: others have their turn before the rest of the requests.
-        context.counters.conn_yields.add(1);
-    }
-    context.counters.bytes_read.add(took.consumed as u64);
-    context.counters.bytes_written.add((out.len() - before) as u64);
-    if took.need > 1 {
-        context.connection.set_state(State::Nread);
-    } else if context.connection.state() != State::Read {
-        context.connection.set_state(State::Read);
-    }
-    took
-}
-
-/// The protocol of a connection, if it's one that may be spoken.
-fn begin(dialects: Dialects, input: &[u8]) -> Option<Session> {
-    let spoken = input.first().map(|&byte| dialect(byte))?;
-    match (spoken, dialects) {
-        (Dialect::Text, Dialects::Auto | Dialects::Text) => Some(Session::Text(text::Session::default())),
-        (Dialect::Binary, Dialects::Auto | Dialects::Binary) => {
-            Some(Session::Binary(binary::Session::default()))
-        }
-        _ => None,
-    }
-}
-
-/// Does what is not part of a turn; a reason ends the connection.
-async fn apart(
-    context: &Context<'_>,
-    stream: &mut Stream,
-    session: &mut Session,
-    then: Then,
-) -> Result<Option<Reason>, io::Error> {
-    match then {
-        Then::Receive(upload) => receive(context, stream, session, &upload).await?,
-        Then::Dump(kind) => dump::dump(context, stream, kind).await?,
-        Then::Watch(kinds) => return watch(context, stream, kinds).await.map(Some),
-        Then::Close(reason) => return Ok(Some(reason)),
-        Then::Go => {}
-    }
-    Ok(None)
-}
-
-/// Receives a large value into memory of the store and stores it.
-async fn receive(
-    context: &Context<'_>,
-    stream: &mut Stream,
-    session: &mut Session,
-    upload: &Upload,
-) -> Result<(), io::Error> {
-    let turn = context.turn();
-    let mut reply = Vec::new();
-    match turn.store().reserve(upload.length, turn.now) {
-        Err(error) => match session {
-            Session::Text(session) => {
-                text::Session::no_room(&turn, &upload.head, error, &mut reply);
-                session.swallow(upload.length + 2);
-            }
-            Session::Binary(session) => {
-                binary::Session::no_room(&turn, &upload.head, error, &mut reply);
-                session.swallow(upload.length);
-            }
-            Session::Unknown => {}
-        },
-        Ok(mut extent) => {
-            context.connection.set_state(State::Nread);
-            stream.read_exact(extent.as_mut_slice()).await?;
-            let mut end = *b"\r\n";
-            if let Session::Text(_) = session {
-                stream.read_exact(&mut end).await?;
-            }
-            context.counters.bytes_read.add(upload.length + 2);
-            let pinned = extent.freeze();
-            let value = Payload::Pinned(&pinned);
-            let turn = context.turn();
-            context.connection.active(turn.now);
-            match session {
-                Session::Binary(_) => binary::Session::received(&turn, &upload.head, value, &mut reply),
-                _ => text::Session::received(&turn, &upload.head, value, end == *b"\r\n", &mut reply),
-            }
-        }
-    }
-    context.counters.bytes_written.add(reply.len() as u64);
-    match reply.is_empty() {
-        true => Ok(()),
-        false => stream.send(reply).await,
-    }
-}
-
-/// Sends what happens until the client goes. What it sends meanwhile is thrown away.
-async fn watch(context: &Context<'_>, stream: &mut Stream, kinds: Kinds) -> Result<Reason, io::Error> {
-    let Some(subscription) = context.service.hub.subscribe(kinds) else {
-        stream
-            .send(b"WATCHER_TOO_MANY log watcher limit reached\r\n".as_slice())
-            .await?;
-        return Ok(Reason::Normal);
-    };
-    let _observation = Evictions::observe(context.service, kinds);
-    context.connection.set_state(State::Watch);
-    stream.send(wire::memcached::text::OK).await?;
-    stream.flush().await?;
-    loop {
-        let lines = {
-            let mut lines = pin!(subscription.lines());
-            let mut input = pin!(stream.exchange(|input, _| input.len()));
-            poll_fn(|task| match lines.as_mut().poll(task) {
-                Poll::Ready(lines) => Poll::Ready(Ok(Some(lines))),
-                Poll::Pending => input.as_mut().poll(task).map_ok(|turned| match turned {
-                    io::Exchange::Open => Some(Vec::new()),
-                    io::Exchange::Ended { .. } | io::Exchange::Draining => None,
-                }),
-            })
-            .await?
+            Next::Close(reason) => return Some(reason),
+            Next::Exchange | Next::LoggedIn(_) => Ok(()),
         };
-        match lines {
-            None => return Ok(Reason::Normal),
-            Some(lines) if lines.is_empty() => {}
-            Some(lines) => {
-                context.counters.bytes_written.add(lines.len() as u64);
-                stream.send(lines).await?;
-                stream.flush().await?;
-            }
-        }
+        done.err().map(|error| ended_by(context, &error))
     }
 }
 
 /// Why an error ended the connection.
-fn ended_by(context: &Context<'_>, error: &io::Error) -> Reason {
+fn ended_by(context: &Context, error: &io::Error) -> Reason {
     match error {
         io::Error::IdleTimeout { .. } => {
-            context.counters.idle_kicks.add(1);
+            context.counters().idle_kicks.add(1);
             Reason::IdleTimeout
         }
         error if error.is_disconnect() => Reason::Normal,
@@ -267,23 +178,4 @@ fn ended_by(context: &Context<'_>, error: &io::Error) -> Reason {
             Reason::Error
         }
     }
-}
-
-/// Tells watchers that the connection began, or why it ended.
-fn tell_watchers(context: &Context<'_>, reason: Option<Reason>) {
-    context.service.hub.publish(Kinds::CONNECTIONS, |out, id| {
-        let peer = match context.connection.peer() {
-            Peer::Tcp(address) => line::Peer {
-                address: address.ip().to_string(),
-                port: address.port(),
-                transport: "tcp",
-            },
-            _ => line::Peer {
-                address: "unix".to_owned(),
-                port: 0,
-                transport: "local",
-            },
-        };
-        line::connection(out, id, &peer, reason.map(Reason::name), context.connection.id());
-    });
 }

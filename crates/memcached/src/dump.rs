@@ -11,8 +11,8 @@ use io::Stream;
 use kv::{Cursor, Engine, Entry, Expiry};
 use wire::memcached::{binary, text};
 
-use crate::connection::Context;
-use crate::session::Dump;
+use crate::context::Context;
+use crate::progress::Dump;
 use crate::statistics::is_printable;
 use crate::watch::line::uri_encode;
 
@@ -27,7 +27,7 @@ const SIZE_STEPS_END: u64 = 1 << 20;
 /// Ends a dump of commands: the reply of `mg` to a key that is not there.
 const END_OF_COMMANDS: &[u8] = b"EN\r\n";
 
-pub(crate) async fn dump(context: &Context<'_>, stream: &mut Stream, dump: Dump) -> Result<(), io::Error> {
+pub(crate) async fn dump(context: &Context, stream: &mut Stream, dump: Dump) -> Result<(), io::Error> {
     match dump {
         Dump::Sizes { opaque } => sizes(context, stream, opaque).await,
         Dump::Connections { opaque } => connections(context, stream, opaque).await,
@@ -38,7 +38,7 @@ pub(crate) async fn dump(context: &Context<'_>, stream: &mut Stream, dump: Dump)
 
 /// Sends a line for each item, and `end`.
 async fn keys(
-    context: &Context<'_>,
+    context: &Context,
     stream: &mut Stream,
     append: fn(&Entry<'_>, &mut Vec<u8>),
     end: &[u8],
@@ -92,7 +92,7 @@ fn command(entry: &Entry<'_>, out: &mut Vec<u8>) {
 }
 
 /// Sends how many items there are of each size.
-async fn sizes(context: &Context<'_>, stream: &mut Stream, opaque: Option<u32>) -> Result<(), io::Error> {
+async fn sizes(context: &Context, stream: &mut Stream, opaque: Option<u32>) -> Result<(), io::Error> {
     let mut sizes = BTreeMap::<u64, u64>::new();
     let mut cursor = Some(Cursor::default());
     while let Some(from) = cursor {
@@ -116,12 +116,8 @@ async fn sizes(context: &Context<'_>, stream: &mut Stream, opaque: Option<u32>) 
 }
 
 /// Sends what is known of every listener and connection.
-async fn connections(
-    context: &Context<'_>,
-    stream: &mut Stream,
-    opaque: Option<u32>,
-) -> Result<(), io::Error> {
-    let registry = &context.service.registry;
+async fn connections(context: &Context, stream: &mut Stream, opaque: Option<u32>) -> Result<(), io::Error> {
+    let registry = &context.service().registry;
     let asking = context.connection.id();
     let mut out = Vec::new();
     registry.describe_listeners(|name, value| statistic(&mut out, opaque, name, value));
@@ -156,8 +152,8 @@ fn end_of_statistics(out: &mut Vec<u8>, opaque: Option<u32>) {
     }
 }
 
-async fn send(context: &Context<'_>, stream: &mut Stream, out: Vec<u8>) -> Result<(), io::Error> {
-    context.counters.bytes_written.add(out.len() as u64);
+async fn send(context: &Context, stream: &mut Stream, out: Vec<u8>) -> Result<(), io::Error> {
+    context.counters().bytes_written.add(out.len() as u64);
     stream.send(out).await?;
     stream.flush().await
 }

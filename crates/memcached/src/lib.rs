@@ -1,7 +1,7 @@
 //! The memcached service: text, meta and binary protocols over a [`kv::Store`], on [`io::Stream`]s.
 //!
 //! ```text
-//!   Stream::turn ──► connection ──► text | binary     parse a batch, hash, prefetch, then execute in order
+//!   Stream::exchange ──► connection ──► text | binary     parse a batch, hash, prefetch, then execute in order
 //!                                     │      │
 //!                                     └──┬───┘
 //!                                   operations        one store call a request, decided in a closure
@@ -36,21 +36,27 @@ mod binary;
 mod clock;
 mod config;
 mod connection;
+mod context;
 mod counters;
 mod detail;
 mod dump;
+mod endpoint;
 mod error;
 mod operations;
+mod piece;
+mod progress;
+mod protocol;
 mod registry;
 mod service;
-mod session;
 mod statistics;
 mod text;
+mod upload;
 mod users;
 mod watch;
 
 pub use config::{Dialects, OnRefresh, OnShutdown, ServiceConfig, Shutdown, VERSION};
 pub use counters::Totals;
+pub use endpoint::Endpoint;
 pub use error::Error;
 pub use service::Service;
 pub use users::{USERS_MAX, Users};

@@ -1,12 +1,12 @@
 //! The connections that are open, for `stats conns`.
 //!
-//! An entry is small, for there may be millions: addresses are kept in 16 bytes each, those of our own side once.
+//! An entry is small, for there may be millions: the peer's address is kept in 8 bytes, our own side's once.
 //!
 //! **Invariant:** the table is locked for a bounded time: when a connection begins or ends, and to copy some references for
 //! `stats conns`. A request stores its second into its own connection's entry and takes no lock.
 
 use std::fmt::{self, Display};
-use std::net::{SocketAddrV4, SocketAddrV6};
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ use kv::Now;
 /// What a connection is doing, in memcached's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum State {
+pub(crate) enum Activity {
     /// Waiting for a request.
     Read = 0,
     /// Waiting for the rest of a value.
@@ -29,55 +29,79 @@ pub(crate) enum State {
     Parse = 4,
 }
 
-impl State {
+impl Activity {
     fn name(self) -> &'static str {
         match self {
-            State::Read => "conn_read",
-            State::Nread => "conn_nread",
-            State::Swallow => "conn_swallow",
-            State::Watch => "conn_watch",
-            State::Parse => "conn_parse_cmd",
+            Activity::Read => "conn_read",
+            Activity::Nread => "conn_nread",
+            Activity::Swallow => "conn_swallow",
+            Activity::Watch => "conn_watch",
+            Activity::Parse => "conn_parse_cmd",
         }
     }
 
-    fn from_code(code: u8) -> State {
+    fn from_code(code: u8) -> Activity {
         match code {
-            1 => State::Nread,
-            2 => State::Swallow,
-            3 => State::Watch,
-            4 => State::Parse,
-            _ => State::Read,
+            1 => Activity::Nread,
+            2 => Activity::Swallow,
+            3 => Activity::Watch,
+            4 => Activity::Parse,
+            _ => Activity::Read,
         }
     }
 }
 
-/// An address in 16 bytes, which the library's takes 32 for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An address in 8 bytes, where the library's takes 32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     V4(SocketAddrV4),
-    V6(Box<SocketAddrV6>),
+    /// A place in the registry's table of longer addresses.
+    V6(u32),
     Unix,
     Memory,
     Gone,
 }
 
-impl From<Peer> for End {
-    fn from(peer: Peer) -> End {
+/// Addresses of version 6, apart from their connections, most of which have none.
+#[derive(Debug, Default)]
+struct LongAddresses {
+    slots: Vec<Option<SocketAddrV6>>,
+    free: Vec<u32>,
+}
+
+impl LongAddresses {
+    fn end(&mut self, peer: &Peer) -> End {
         match peer {
-            Peer::Tcp(std::net::SocketAddr::V4(address)) => End::V4(address),
-            Peer::Tcp(std::net::SocketAddr::V6(address)) => End::V6(Box::new(address)),
+            Peer::Tcp(SocketAddr::V4(address)) => End::V4(*address),
+            Peer::Tcp(SocketAddr::V6(address)) => End::V6(self.add(*address)),
             Peer::Unix => End::Unix,
             Peer::Memory => End::Memory,
             Peer::Gone => End::Gone,
         }
     }
-}
 
-impl End {
-    fn peer(&self) -> Peer {
-        match self {
-            End::V4(address) => Peer::Tcp((*address).into()),
-            End::V6(address) => Peer::Tcp((**address).into()),
+    fn add(&mut self, address: SocketAddrV6) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            (self.slots.len() - 1) as u32
+        });
+        self.slots[slot as usize] = Some(address);
+        slot
+    }
+
+    fn remove(&mut self, end: End) {
+        if let End::V6(slot) = end {
+            self.slots[slot as usize] = None;
+            self.free.push(slot);
+        }
+    }
+
+    fn peer(&self, end: End) -> Peer {
+        match end {
+            End::V4(address) => Peer::Tcp(address.into()),
+            End::V6(slot) => {
+                self.slots[slot as usize].map_or(Peer::Gone, |address| Peer::Tcp(address.into()))
+            }
             End::Unix => Peer::Unix,
             End::Memory => Peer::Memory,
             End::Gone => Peer::Gone,
@@ -94,7 +118,7 @@ pub(crate) struct Connection {
     place: u32,
     /// Which of our own addresses it came to.
     local: u16,
-    state: AtomicU8,
+    activity: AtomicU8,
     peer: End,
 }
 
@@ -104,22 +128,18 @@ impl Connection {
         self.id
     }
 
-    pub(crate) fn peer(&self) -> Peer {
-        self.peer.peer()
-    }
-
     /// Notes that a request came.
     #[inline]
     pub(crate) fn active(&self, now: Now) {
         self.last_request.store(now.0, Ordering::Relaxed);
     }
 
-    pub(crate) fn state(&self) -> State {
-        State::from_code(self.state.load(Ordering::Relaxed))
+    pub(crate) fn activity(&self) -> Activity {
+        Activity::from_code(self.activity.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn set_state(&self, state: State) {
-        self.state.store(state as u8, Ordering::Relaxed);
+    pub(crate) fn set_activity(&self, state: Activity) {
+        self.activity.store(state as u8, Ordering::Relaxed);
     }
 }
 
@@ -140,12 +160,13 @@ struct Tables {
     /// Places in `connections` that are free.
     free: Vec<u32>,
     /// Our own addresses, of which a machine has few.
-    locals: Vec<End>,
+    locals: Vec<Peer>,
+    long: LongAddresses,
 }
 
-/// The connections in some slots of the table, each with our own end.
+/// The connections in some slots of the table, each with its peer's address and our own.
 struct Part {
-    connections: Vec<(Arc<Connection>, End)>,
+    connections: Vec<(Arc<Connection>, Peer, Peer)>,
     unix_path: Option<String>,
     /// The slot that follows, unless these were the last.
     next: Option<usize>,
@@ -157,7 +178,7 @@ impl Tables {
         self.last_id
     }
 
-    fn local(&mut self, local: End) -> u16 {
+    fn local(&mut self, local: Peer) -> u16 {
         let known = self.locals.iter().position(|known| *known == local);
         let index = known.unwrap_or(self.locals.len()).min(usize::from(u16::MAX));
         if index == self.locals.len() {
@@ -177,15 +198,16 @@ impl Registry {
     pub(crate) fn add(&self, peer: Peer, local: Peer, now: Now) -> Arc<Connection> {
         let mut tables = self.tables();
         let id = tables.next_id();
-        let local = tables.local(local.into());
+        let local = tables.local(local);
+        let peer = tables.long.end(&peer);
         let place = tables.free.pop().unwrap_or(tables.connections.len() as u32);
         let connection = Arc::new(Connection {
             id,
             last_request: AtomicU32::new(now.0),
             place,
             local,
-            state: AtomicU8::new(State::Read as u8),
-            peer: peer.into(),
+            activity: AtomicU8::new(Activity::Read as u8),
+            peer,
         });
         match tables.connections.get_mut(place as usize) {
             Some(free) => *free = Some(connection.clone()),
@@ -196,8 +218,14 @@ impl Registry {
 
     pub(crate) fn remove(&self, connection: &Connection) {
         let mut tables = self.tables();
+        tables.long.remove(connection.peer);
         tables.connections[connection.place as usize] = None;
         tables.free.push(connection.place);
+    }
+
+    /// Who is at the other end of a connection.
+    pub(crate) fn peer(&self, connection: &Connection) -> Peer {
+        self.tables().long.peer(connection.peer)
     }
 
     /// The path of the Unix socket that is listened on, if there is one.
@@ -242,13 +270,13 @@ impl Registry {
         // The table is locked to copy some references, not while text is made of them.
         let part = self.part(from);
         let path = part.unix_path.unwrap_or_default();
-        for (connection, local) in part.connections {
+        for (connection, peer, local) in part.connections {
             let id = connection.id;
-            tell(&format!("{id}:addr"), &Written(&connection.peer(), ""));
-            tell(&format!("{id}:listen_addr"), &Written(&local.peer(), &path));
+            tell(&format!("{id}:addr"), &Written(&peer, ""));
+            tell(&format!("{id}:listen_addr"), &Written(&local, &path));
             let state = match id == asking {
-                true => State::Parse,
-                false => connection.state(),
+                true => Activity::Parse,
+                false => connection.activity(),
             };
             tell(&format!("{id}:state"), &state.name());
             let last = connection.last_request.load(Ordering::Relaxed);
@@ -261,12 +289,12 @@ impl Registry {
         let tables = self.tables();
         let end = (from + SLOTS_DESCRIBED).min(tables.connections.len());
         let slots = tables.connections.get(from..end).unwrap_or_default();
-        let with_local = |connection: &Arc<Connection>| {
+        let with_ends = |connection: &Arc<Connection>| {
             let local = tables.locals[usize::from(connection.local)].clone();
-            (connection.clone(), local)
+            (connection.clone(), tables.long.peer(connection.peer), local)
         };
         Part {
-            connections: slots.iter().flatten().map(with_local).collect(),
+            connections: slots.iter().flatten().map(with_ends).collect(),
             unix_path: tables.unix_path(),
             next: (end < tables.connections.len()).then_some(end),
         }
@@ -331,7 +359,7 @@ mod tests {
         let local = Peer::Tcp("127.0.0.1:11211".parse().unwrap());
         let first = registry.add(peer.clone(), local.clone(), Now(100));
         let second = registry.add(peer, local, Now(100));
-        first.set_state(State::Nread);
+        first.set_activity(Activity::Nread);
         second.active(Now(104));
         let expected = [
             "1:addr tcp:127.0.0.1:11211",

@@ -1,10 +1,10 @@
 //! The service: everything that its connections share.
 
-use std::fmt::{self, Display};
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use io::{Address, Stream};
+use io::Address;
 use kv::{Engine, Statistics, Store};
 use wire::memcached::{binary, text};
 
@@ -13,15 +13,14 @@ use crate::config::ServiceConfig;
 use crate::counters::{Loops, Totals};
 use crate::detail::Detail;
 use crate::registry::Registry;
-use crate::users::Users;
 use crate::watch::Hub;
 use crate::watch::evictions::Evictions;
 
-/// A memcached server over a store: give it streams.
+/// A memcached server over a store. An [`Endpoint`](crate::Endpoint) of it serves streams.
 pub struct Service {
     pub(crate) config: ServiceConfig,
     pub(crate) store: Arc<Store>,
-    pub(crate) clock: Clock,
+    pub(crate) clock: Arc<Clock>,
     pub(crate) loops: Loops,
     pub(crate) registry: Registry,
     pub(crate) hub: Arc<Hub>,
@@ -32,10 +31,9 @@ pub struct Service {
     pub(crate) verbosity: AtomicU32,
     /// Whether dumps by the "crawler" are allowed; here that is all that enabling it means.
     pub(crate) crawler: AtomicBool,
-    users: RwLock<Option<Arc<Users>>>,
-    /// Whether there are users, so that a request need not lock to know.
-    guarded: AtomicBool,
     rejected: AtomicU64,
+    /// The second of the last warning about a client.
+    warned: AtomicU32,
     /// Data blocks that text clients may announce: what memcached reads, and more where the store takes more.
     pub(crate) text_length_max: u64,
     /// The same of bodies in the binary protocol.
@@ -47,43 +45,31 @@ impl Service {
     #[must_use]
     pub fn new(config: ServiceConfig, store: Arc<Store>) -> Arc<Service> {
         let item_size_max = store.statistics().item_size_max;
+        let clock = Arc::new(Clock::start());
+        let hub = Arc::new(Hub::new(config.watch_buffer_size));
         Arc::new(Service {
             text_length_max: item_size_max.max(text::LENGTH_MAX),
             body_length_max: u32::try_from(item_size_max)
                 .map_or(u32::MAX, |size| size.max(binary::BODY_LENGTH_MAX)),
             store,
-            clock: Clock::start(),
             loops: Loops::new(config.loops),
             registry: Registry::default(),
-            hub: Arc::new(Hub::new(config.watch_buffer_size)),
-            evictions: Evictions::default(),
+            evictions: Evictions::new(&hub, &clock),
+            clock,
+            hub,
             detail: Detail::default(),
             earlier: Mutex::default(),
             verbosity: AtomicU32::new(0),
             crawler: AtomicBool::new(true),
-            guarded: AtomicBool::new(config.users.is_some()),
-            users: RwLock::new(config.users.clone().map(Arc::new)),
             rejected: AtomicU64::new(0),
+            warned: AtomicU32::new(0),
             config,
         })
-    }
-
-    /// Answers a client's requests until it goes, is idle for too long or breaks the protocol.
-    ///
-    /// The future is small, because there is one for each connection.
-    pub fn serve(self: Arc<Self>, stream: Stream) -> impl Future<Output = ()> {
-        crate::connection::serve(self, stream)
     }
 
     /// Notes an address that is listened on, for `stats conns` and `stats settings`.
     pub fn listening(&self, address: Address) {
         self.registry.add_listener(address);
-    }
-
-    /// Replaces those who may use the service. Connections that have authenticated stay.
-    pub fn set_users(&self, users: Option<Users>) {
-        self.guarded.store(users.is_some(), Ordering::Relaxed);
-        *self.users.write().unwrap_or_else(PoisonError::into_inner) = users.map(Arc::new);
     }
 
     /// Notes that a listener refused connections because there were too many, for `stats`.
@@ -95,14 +81,10 @@ impl Service {
         self.rejected.load(Ordering::Relaxed)
     }
 
-    /// Whether clients must authenticate.
-    #[inline]
-    pub(crate) fn is_guarded(&self) -> bool {
-        self.guarded.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn users(&self) -> Option<Arc<Users>> {
-        self.users.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Whether a warning about a client may be logged: one per second may, so that clients cannot fill the log.
+    pub(crate) fn may_warn(&self) -> bool {
+        let now = self.clock.now(io::now()).0;
+        self.warned.swap(now, Ordering::Relaxed) != now
     }
 
     /// Sums of all loops' counters since the start.
@@ -123,11 +105,6 @@ impl Service {
     /// Sets what [`verbosity`](Service::verbosity) answers, as the `verbosity` command does.
     pub fn set_verbosity(&self, level: u32) {
         self.verbosity.store(level, Ordering::Relaxed);
-    }
-
-    /// What `stats` tells, by name, for consoles and exporters.
-    pub fn describe(&self, mut tell: impl FnMut(&str, &dyn Display)) {
-        crate::statistics::general(self, &mut tell);
     }
 
     pub(crate) fn reset_statistics(&self) {

@@ -45,10 +45,17 @@ impl Group {
 pub(crate) fn tell(turn: &Turn<'_>, group: Group, tell: &mut Tell<'_>) {
     match group {
         Group::General => general(turn.service, tell),
-        Group::Settings => settings(turn.service, tell),
+        Group::Settings => settings(turn, tell),
         Group::Items => items(turn.service, tell),
         Group::Slabs => slabs(turn.service, tell),
         Group::Extstore => {}
+    }
+}
+
+impl Service {
+    /// What `stats` tells, by name, for consoles and exporters.
+    pub fn describe(&self, mut tell: impl FnMut(&str, &dyn Display)) {
+        general(self, &mut tell);
     }
 }
 
@@ -265,7 +272,8 @@ fn slabs(service: &Service, tell: &mut Tell<'_>) {
     tell("total_malloced", &store.used);
 }
 
-fn settings(service: &Service, tell: &mut Tell<'_>) {
+fn settings(turn: &Turn<'_>, tell: &mut Tell<'_>) {
+    let service = turn.service;
     let config = &service.config;
     let store = service.store.statistics();
     let yes = |condition| if condition { "yes" } else { "no" };
@@ -298,7 +306,7 @@ fn settings(service: &Service, tell: &mut Tell<'_>) {
         Dialects::Binary => "binary",
     };
     tell("binding_protocol", &dialects);
-    let guarded = service.is_guarded();
+    let guarded = turn.endpoint.is_guarded();
     tell(
         "auth_enabled_sasl",
         &yes(guarded && config.dialects != Dialects::Text),

@@ -79,9 +79,8 @@ impl Listener {
         self.without_places() == other.without_places()
     }
 
-    /// Whether clients cannot tell them apart but by the address.
+    /// Whether clients cannot tell them apart but by the address and by who may log in.
     pub(crate) fn serves_alike(&self, other: &Listener) -> bool {
-        let users = |listener: &Listener| listener.users.as_ref().map(|file| file.value.clone());
         let only = |listener: &Listener| Listener {
             address: default_address(),
             name: None,
@@ -90,7 +89,7 @@ impl Listener {
             drain_timeout: Duration::ZERO,
             ..listener.without_places()
         };
-        only(self) == only(other) && users(self) == users(other)
+        only(self) == only(other)
     }
 
     fn without_places(&self) -> Listener {

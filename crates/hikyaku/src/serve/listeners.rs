@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use io::tls::ServerTls;
 use io::{Bound, ListenOptions, Loops, OnFull, Stream};
-use memcached::{Dialects, Service, ServiceConfig, Shutdown};
+use memcached::{Dialects, Endpoint, Service, ServiceConfig, Shutdown};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -21,7 +21,7 @@ const FULL: &[u8] = b"ERROR Too many open connections\r\n";
 /// A listener that is open.
 pub(super) struct Open {
     pub(super) bound: Bound,
-    pub(super) service: Arc<Service>,
+    pub(super) endpoint: Arc<Endpoint>,
     pub(super) configured: Listener,
 }
 
@@ -47,25 +47,28 @@ impl Opener<'_> {
                 .iter()
                 .find(|earlier| earlier.configured.serves_alike(listener));
             let service = match shared {
-                Some(earlier) => earlier.service.clone(),
+                Some(earlier) => earlier.endpoint.service().clone(),
                 None => {
                     let alike = config.listeners.iter().zip(&encryption);
                     let alike = alike.filter(|(other, _)| other.serves_alike(listener));
                     let tls = alike.filter_map(|(_, tls)| tls.clone()).collect();
-                    self.service(listener, connections_max, tls)?
+                    self.service(listener, connections_max, tls)
                 }
             };
-            let bound = match self.bind(listener, connections_max, tls.clone(), &service) {
+            let users = listener.users.as_ref();
+            let users = users.map(|file| files::users(&file.value)).transpose();
+            let endpoint = Endpoint::new(service, users.map_err(Error::File)?);
+            let bound = match self.bind(listener, connections_max, tls.clone(), &endpoint) {
                 Err(error) if is_spare(&error, listener, &config.listeners, &open) => {
                     tracing::warn!("{error}; the other addresses of this name are served");
                     continue;
                 }
                 bound => bound?,
             };
-            service.listening(bound.address().clone());
+            endpoint.service().listening(bound.address().clone());
             open.push(Open {
                 bound,
-                service,
+                endpoint,
                 configured: listener.clone(),
             });
         }
@@ -85,22 +88,10 @@ impl Opener<'_> {
             .map_err(Error::File)
     }
 
-    fn service(
-        &self,
-        listener: &Listener,
-        connections_max: usize,
-        tls: Vec<Arc<ServerTls>>,
-    ) -> Result<Arc<Service>, Error> {
-        let users = listener
-            .users
-            .as_ref()
-            .map(|file| files::users(&file.value))
-            .transpose()
-            .map_err(Error::File)?;
+    fn service(&self, listener: &Listener, connections_max: usize, tls: Vec<Arc<ServerTls>>) -> Arc<Service> {
         let certificates = self.certificates.clone();
         let config = ServiceConfig {
             dialects: dialects(listener.dialect),
-            users,
             idle_timeout: listener.idle_timeout,
             on_shutdown: listener.shutdown.then(|| Arc::new(end) as _),
             on_refresh: self
@@ -116,7 +107,7 @@ impl Opener<'_> {
             connections_max,
             ..ServiceConfig::default()
         };
-        Ok(Service::new(config, self.stores.named(&listener.store.value)))
+        Service::new(config, self.stores.named(&listener.store.value))
     }
 
     fn bind(
@@ -124,7 +115,7 @@ impl Opener<'_> {
         listener: &Listener,
         connections_max: usize,
         tls: Option<Arc<ServerTls>>,
-        service: &Arc<Service>,
+        endpoint: &Arc<Endpoint>,
     ) -> Result<Bound, Error> {
         let encrypted = tls.is_some();
         let options = ListenOptions {
@@ -134,12 +125,12 @@ impl Opener<'_> {
             unix_mode: listener.mode,
             ..ListenOptions::default()
         };
-        let (loops, address, service) = (self.loops, &listener.address, service.clone());
+        let (loops, address, endpoint) = (self.loops, &listener.address, endpoint.clone());
         // Two handlers, since each connection keeps the memory of its future: a plain one needs none for a handshake.
         let bound = match tls {
-            None => loops.listen(address, options, move |stream| service.clone().serve(stream)),
+            None => loops.listen(address, options, move |stream| endpoint.clone().serve(stream)),
             Some(tls) => loops.listen(address, options, move |stream| {
-                serve_tls(stream, tls.clone(), service.clone())
+                serve_tls(stream, tls.clone(), endpoint.clone())
             }),
         };
         let bound = bound.map_err(|source| Error::Listen {
@@ -164,10 +155,10 @@ fn is_spare(error: &Error, listener: &Listener, all: &[Listener], open: &[Open])
 }
 
 /// Serves a connection after its TLS handshake.
-async fn serve_tls(mut stream: Stream, tls: Arc<ServerTls>, service: Arc<Service>) {
+async fn serve_tls(mut stream: Stream, tls: Arc<ServerTls>, endpoint: Arc<Endpoint>) {
     // A failure is counted and logged already.
     if stream.accept_tls(&tls).await.is_ok() {
-        service.serve(stream).await;
+        endpoint.serve(stream).await;
     }
 }
 

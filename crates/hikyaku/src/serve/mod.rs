@@ -128,12 +128,12 @@ async fn live(flags: &Serve, config: &Config) -> ExitCode {
     };
     say(&banner::text(open.iter().map(|open| open.bound.address())));
     manager.tell(State::Ready);
-    io::spawn(stores.keep());
+    io::spawn(stores.clone().keep());
     loop {
         match io::timeout(FIGURES, signals.next()).await {
             Some(stop::RELOAD) => {
                 manager.tell(State::Reloading);
-                reload::run(flags, config, &open, &certificates);
+                reload::run(flags, config, &open, &stores, &certificates);
                 manager.tell(State::Ready);
             }
             Some(_) => break,
@@ -148,7 +148,7 @@ async fn live(flags: &Serve, config: &Config) -> ExitCode {
 fn tell_refused(loops: &Loops, open: &[Open]) {
     let refused = loops.statistics().refused;
     for open in open {
-        open.service.set_rejected(refused);
+        open.endpoint.service().set_rejected(refused);
     }
 }
 

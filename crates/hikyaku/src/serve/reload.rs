@@ -1,22 +1,31 @@
 //! SIGHUP: configuration, users files and certificates are read again.
 //!
-//! What clients may notice at once is taken over: who may log in, and which certificate they are shown. Everything else
-//! was given to sockets, loops and stores when they were made; a change there is told, and waits for a restart.
+//! What can change at run time is taken over: who may log in, which certificates are shown, and the capacity of stores.
+//! Everything else was given to sockets, loops and stores when they were made; a change there is logged, and waits for a
+//! restart. Connections of users who may no longer log in are closed.
 //!
 //! **Invariant**: a configuration with a fault changes nothing.
 //!
 //! **Invariant**: no listener gets the users of another one.
 
 use std::path::Path;
-use std::sync::Arc;
+
+use kv::Engine;
 
 use super::certificates::Certificates;
 use super::listeners::Open;
+use super::stores::Stores;
 use crate::cli::Serve;
 use crate::config::{self, Config, files};
 
 /// Takes over what can be taken over.
-pub(super) fn run(flags: &Serve, running: &Config, open: &[Open], certificates: &Certificates) {
+pub(super) fn run(
+    flags: &Serve,
+    running: &Config,
+    open: &[Open],
+    stores: &Stores,
+    certificates: &Certificates,
+) {
     let fresh = match config::load(flags.config.as_deref(), &flags.flags) {
         Ok(fresh) => fresh,
         Err(faults) => {
@@ -28,6 +37,7 @@ pub(super) fn run(flags: &Serve, running: &Config, open: &[Open], certificates: 
         }
     };
     refresh_users(open, &fresh);
+    resize_stores(stores, running, &fresh);
     if let Err(text) = certificates.reload() {
         tracing::error!("certificates stay as they were: {text}");
     }
@@ -37,34 +47,35 @@ pub(super) fn run(flags: &Serve, running: &Config, open: &[Open], certificates: 
     tracing::info!("configuration, users and certificates were read again");
 }
 
-/// Reads the users of every service again, from where the fresh configuration has them.
-///
-/// Listeners that were written alike are one service. If the file now tells their users apart, one service cannot
-/// follow them all, and no listener may be opened to those whom only another one knows: its users stay as they were.
+/// Reads the users of every listener again, from where the fresh configuration has them.
 fn refresh_users(open: &[Open], fresh: &Config) {
     for (index, opened) in open.iter().enumerate() {
-        let is_same = |other: &Open| Arc::ptr_eq(&other.service, &opened.service);
-        if open[..index].iter().any(is_same) {
-            continue;
-        }
         let address = &opened.configured.address;
-        let file = users_file(open, index, fresh);
-        let others = (index + 1..open.len()).filter(|other| is_same(&open[*other]));
-        if let Some(other) = others
-            .into_iter()
-            .find(|other| users_file(open, *other, fresh) != file)
-        {
-            let other = &open[other].configured.address;
-            tracing::error!(
-                %address, %other,
-                "users stay as they were: these listeners began with the same users and now differ; \
-                start the daemon anew"
-            );
+        match users_file(open, index, fresh).map(files::users).transpose() {
+            Ok(users) => {
+                let closed = opened.endpoint.set_users(users);
+                if closed > 0 {
+                    tracing::info!(%address, closed, "closed connections of users who may no longer log in");
+                }
+            }
+            Err(text) => tracing::error!(%address, "users stay as they were: {text}"),
+        }
+    }
+}
+
+/// Gives stores the capacity that the fresh configuration has for them.
+fn resize_stores(stores: &Stores, running: &Config, fresh: &Config) {
+    for (name, store) in &fresh.stores {
+        let Some(old) = running.stores.get(name) else {
+            continue;
+        };
+        let capacity = store.specification.capacity();
+        if !old.says_the_same(store) || stores.named(name).statistics().capacity == capacity {
             continue;
         }
-        match file.map(files::users).transpose() {
-            Ok(users) => opened.service.set_users(users),
-            Err(text) => tracing::error!(%address, "users stay as they were: {text}"),
+        match stores.named(name).resize(capacity) {
+            Ok(()) => tracing::info!(store = %name, capacity, "the capacity was changed"),
+            Err(error) => tracing::error!(store = %name, "the capacity stays as it was: {error}"),
         }
     }
 }

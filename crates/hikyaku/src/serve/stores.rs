@@ -16,6 +16,7 @@ const TICK: Duration = Duration::from_secs(1);
 const STEPS: usize = 256;
 
 /// Every store by its name.
+#[derive(Clone)]
 pub(super) struct Stores {
     by_name: BTreeMap<String, Arc<Store>>,
 }

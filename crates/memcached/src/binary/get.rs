@@ -8,19 +8,26 @@ use wire::memcached::binary::{self, Operation, Request, Status};
 use super::{expiry, failure};
 use crate::ahead::ahead;
 use crate::operations::{Turn, settled};
-use crate::text::{Step, push};
+use crate::piece;
+use crate::progress::Progress;
 
 /// So many requests are parsed ahead, hashed and prefetched before the first is executed.
 const BATCH: usize = 16;
 
 /// Answers a Get and all Gets that directly follow.
 #[inline]
-pub(super) fn run(turn: &Turn<'_>, first: &Request<'_>, input: &[u8], used: usize, out: &mut Output) -> Step {
+pub(super) fn run(
+    turn: &Turn<'_>,
+    first: &Request<'_>,
+    input: &[u8],
+    used: usize,
+    out: &mut Output,
+) -> Progress {
     let store = turn.store();
     let key = store.key(first.key);
     let Some((second, length)) = next(&input[used..]) else {
         value(turn, first, &key, out);
-        return Step::Done(used);
+        return Progress::Done(used);
     };
     store.prefetch(&key);
     let mut batch = [(*first, key, used); BATCH];
@@ -38,10 +45,10 @@ pub(super) fn run(turn: &Turn<'_>, first: &Request<'_>, input: &[u8], used: usiz
     for (request, key, end) in ahead(store, batch, |(_, key, _)| Some(*key)) {
         value(turn, request, key, out);
         if out.full() {
-            return Step::Done(*end);
+            return Progress::Done(*end);
         }
     }
-    Step::Done(batch[len - 1].2)
+    Progress::Done(batch[len - 1].2)
 }
 
 #[inline]
@@ -102,7 +109,7 @@ pub(super) fn touch(
 /// Appends what is not yet there: a large value, or that there is none.
 fn finish(request: &Request<'_>, found: Option<(u64, Option<Pinned>)>, out: &mut Output) {
     match found {
-        Some((_, Some(pinned))) => push(out, pinned, false),
+        Some((_, Some(pinned))) => piece::push(out, pinned, false),
         Some(_) => {}
         None if request.opcode.quiet() => {}
         None if with_key(request) => {

@@ -15,12 +15,12 @@ use wire::memcached::binary::{self, Error, Opcode, Operation, Request, Status};
 use crate::clock;
 use crate::operations::Turn;
 use crate::operations::remove::{Removal, Removed};
-use crate::session::{Reason, Then};
-use crate::text::Step;
+use crate::progress::Progress;
+use crate::progress::{Next, Reason};
 
 /// What a binary connection remembers between two turns.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct State {
     /// So many bytes of a refused request are left.
     swallow: u64,
     authenticated: bool,
@@ -32,9 +32,9 @@ fn parse<'a>(turn: &Turn<'_>, input: &'a [u8]) -> Parsed<Result<Request<'a>, Err
     binary::parse_within(input, turn.service.body_length_max)
 }
 
-impl Session {
+impl State {
     /// Executes what is in the input.
-    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Then) {
+    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Next) {
         let mut at = 0;
         loop {
             if self.swallow > 0 {
@@ -43,12 +43,12 @@ impl Session {
                 at += used;
             }
             if out.full() || at == input.len() {
-                return (Took::from(at), Then::Go);
+                return (Took::from(at), Next::Exchange);
             }
             match self.next(turn, &input[at..], out) {
-                Step::Done(used) => at += used,
-                Step::Wait(need) => return (Took { consumed: at, need }, Then::Go),
-                Step::Stop(used, then) => return (Took::from(at + used), then),
+                Progress::Done(used) => at += used,
+                Progress::Wait(need) => return (Took { consumed: at, need }, Next::Exchange),
+                Progress::Stop(used, then) => return (Took::from(at + used), then),
             }
         }
     }
@@ -73,7 +73,7 @@ impl Session {
     }
 
     #[inline]
-    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
         match parse(turn, input) {
             Parsed::Done(Ok(request), used) if !self.may(turn, &request) => locked_out(&request, used, out),
             Parsed::Done(Ok(request), used) => match request.operation {
@@ -81,7 +81,7 @@ impl Session {
                 _ => self.execute(turn, &request, input, used, out),
             },
             Parsed::Done(Err(error), used) => self.refuse(turn, error, used, out),
-            Parsed::More(need) => Step::Wait(need),
+            Parsed::More(need) => Progress::Wait(need),
         }
     }
 
@@ -93,7 +93,7 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         match request.operation {
             Operation::Store { .. } | Operation::Concatenate(_) => {
                 return self.store(turn, request, input, used, out);
@@ -104,7 +104,7 @@ impl Session {
             Operation::Stat => return rare::stat(turn, request, used, out),
             Operation::Quit => {
                 success(request, out.buffer());
-                return Step::Stop(used, Then::Close(Reason::Normal));
+                return Progress::Stop(used, Next::Close(Reason::Normal));
             }
             Operation::Noop => success(request, out.buffer()),
             Operation::Version => rare::version(turn, request, out.buffer()),
@@ -114,43 +114,43 @@ impl Session {
             // Reads in a row are executed together, in `get::run`.
             Operation::Get { .. } => {}
         }
-        Step::Done(used)
+        Progress::Done(used)
     }
 
     /// Whether the client may ask for this.
     #[inline]
     fn may(&self, turn: &Turn<'_>, request: &Request<'_>) -> bool {
-        !turn.service.is_guarded()
+        !turn.endpoint.is_guarded()
             || self.authenticated
             || matches!(request.operation, Operation::Sasl(_) | Operation::Version)
     }
 
     #[cold]
-    fn refuse(&mut self, turn: &Turn<'_>, error: Error, used: usize, out: &mut Output) -> Step {
+    fn refuse(&mut self, turn: &Turn<'_>, error: Error, used: usize, out: &mut Output) -> Progress {
         let sasl = matches!(
             error.opcode(),
             Opcode::SASL_LIST_MECHS | Opcode::SASL_AUTH | Opcode::SASL_STEP
         );
         let open =
-            !turn.service.is_guarded() || self.authenticated || sasl || error.opcode() == Opcode::VERSION;
+            !turn.endpoint.is_guarded() || self.authenticated || sasl || error.opcode() == Opcode::VERSION;
         if error.framed() && !open {
             let status = Status::AuthenticationFailed;
             binary::status(out.buffer(), error.opcode(), error.opaque(), 0, status);
-            return Step::Stop(used, Then::Close(Reason::Error));
+            return Progress::Stop(used, Next::Close(Reason::Error));
         }
         error.reply(out.buffer());
         if error.fatal() {
-            return Step::Stop(used, Then::Close(Reason::Error));
+            return Progress::Stop(used, Next::Close(Reason::Error));
         }
         self.swallow = error.swallow();
-        Step::Done(used)
+        Progress::Done(used)
     }
 }
 
 #[cold]
-fn locked_out(request: &Request<'_>, used: usize, out: &mut Output) -> Step {
+fn locked_out(request: &Request<'_>, used: usize, out: &mut Output) -> Progress {
     failure(request, Status::AuthenticationFailed, out.buffer());
-    Step::Stop(used, Then::Close(Reason::Error))
+    Progress::Stop(used, Next::Close(Reason::Error))
 }
 
 fn delete(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {

@@ -7,9 +7,9 @@ use wire::memcached::binary::{self, Operation, Request, Status};
 use super::{expiry, failure, success};
 use crate::operations::Turn;
 use crate::operations::count::{Count, Counted};
-use crate::session::{Dump, Then};
+use crate::progress::Progress;
+use crate::progress::{Dump, Next};
 use crate::statistics::{self, Group};
-use crate::text::Step;
 
 /// This expiry forbids to create a number.
 const NEVER_CREATE: u32 = u32::MAX;
@@ -66,9 +66,9 @@ pub(super) fn version(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>)
     );
 }
 
-pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mut Output) -> Step {
+pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mut Output) -> Progress {
     if let Some(dump) = Dump::of_statistics(request.key, Some(request.opaque)) {
-        return Step::Stop(used, Then::Dump(dump));
+        return Progress::Stop(used, Next::Dump(dump));
     }
     let buffer = out.buffer();
     match request.key {
@@ -85,12 +85,12 @@ pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mu
             Some(name) => group(turn, request, name, buffer),
             None => {
                 failure(request, Status::NotFound, buffer);
-                return Step::Done(used);
+                return Progress::Done(used);
             }
         },
     }
     binary::stat(buffer, request.opaque, "", "");
-    Step::Done(used)
+    Progress::Done(used)
 }
 
 fn group(turn: &Turn<'_>, request: &Request<'_>, group: Group, out: &mut Vec<u8>) {

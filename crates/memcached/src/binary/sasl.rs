@@ -1,18 +1,21 @@
 //! Authentication: SASL with the one mechanism PLAIN.
 
+use std::sync::Arc;
+
 use io::Output;
 use wire::memcached::binary::{self, Request, Sasl, Status};
 
-use super::{Session, failure};
+use super::{State, failure};
+use crate::endpoint::Login;
 use crate::operations::Turn;
-use crate::text::Step;
+use crate::progress::{Next, Progress};
 
 const MECHANISM: &[u8] = b"PLAIN";
 
 /// The longest message of a client.
 const MESSAGE_LENGTH_MAX: usize = 16 * 1024;
 
-impl Session {
+impl State {
     pub(super) fn sasl(
         &mut self,
         turn: &Turn<'_>,
@@ -21,10 +24,10 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         let length = request.value_length as usize;
         let out = out.buffer();
-        let refusal = if !turn.service.is_guarded() {
+        let refusal = if !turn.endpoint.is_guarded() {
             Some(Status::UnknownCommand)
         } else {
             (length > MESSAGE_LENGTH_MAX).then_some(Status::OutOfMemory)
@@ -32,19 +35,23 @@ impl Session {
         if let Some(status) = refusal {
             failure(request, status, out);
             self.swallow = length as u64;
-            return Step::Done(used);
+            return Progress::Done(used);
         }
         let Some(message) = input[used..].get(..length) else {
-            return Step::Wait(used + length);
+            return Progress::Wait(used + length);
         };
         match step {
             Sasl::ListMechanisms => reply(request, MECHANISM, out),
             Sasl::Authenticate => {
                 // Who begins anew is nobody until it succeeds.
-                self.authenticated = authenticate(turn, request.key, message);
-                match self.authenticated {
-                    true => reply(request, b"Authenticated", out),
-                    false => failure(request, Status::AuthenticationFailed, out),
+                let login = authenticate(turn, request.key, message);
+                self.authenticated = login.is_some();
+                match login {
+                    Some(login) => {
+                        reply(request, b"Authenticated", out);
+                        return Progress::Stop(used + length, Next::LoggedIn(login));
+                    }
+                    None => failure(request, Status::AuthenticationFailed, out),
                 }
             }
             // PLAIN has one step only.
@@ -54,7 +61,7 @@ impl Session {
                 failure(request, Status::AuthenticationFailed, out);
             }
         }
-        Step::Done(used + length)
+        Progress::Done(used + length)
     }
 }
 
@@ -63,11 +70,11 @@ fn reply(request: &Request<'_>, text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The message of PLAIN is an identity to act for, a name and a password, with zeros between (RFC 4616).
-fn authenticate(turn: &Turn<'_>, mechanism: &[u8], message: &[u8]) -> bool {
+fn authenticate(turn: &Turn<'_>, mechanism: &[u8], message: &[u8]) -> Option<Arc<Login>> {
     let mut parts = message.splitn(3, |&byte| byte == 0).skip(1);
     let (name, password) = (parts.next(), parts.next());
     match (mechanism == MECHANISM, name, password) {
-        (true, Some(name), Some(password)) => turn.authenticate(name, password),
-        _ => turn.authenticate(b"", b""),
+        (true, Some(name), Some(password)) => turn.log_in(name, password),
+        _ => turn.log_in(b"", b""),
     }
 }

@@ -4,13 +4,13 @@ use io::Output;
 use kv::{Engine, Payload, StoreError};
 use wire::memcached::binary::{Concatenate, Operation, Request, Status, StoreVerb};
 
-use super::{Session, expiry, failure, success_with_cas};
+use super::{State, expiry, failure, success_with_cas};
 use crate::operations::Turn;
 use crate::operations::write::{Mode, Write, Written};
-use crate::session::{Then, Upload};
-use crate::text::Step;
+use crate::progress::Progress;
+use crate::progress::{Next, Upload};
 
-impl Session {
+impl State {
     /// Executes a storage request whose head took `used` bytes, if its value is there.
     pub(super) fn store(
         &mut self,
@@ -19,27 +19,27 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         let length = request.value_length as usize;
         if let Some(value) = input[used..].get(..length) {
             let parts = [value];
             finish(turn, request, Payload::Parts(&parts), out.buffer());
-            return Step::Done(used + length);
+            return Progress::Done(used + length);
         }
         let mode = mode(request);
         if let Some(written) = turn.refuse(request.key, mode, forgets(request), length as u64) {
             failure(request, early_status(written), out.buffer());
             self.swallow = length as u64;
-            return Step::Done(used);
+            return Progress::Done(used);
         }
         if length as u64 >= turn.store().large_value() {
             let upload = Upload {
                 head: input[..used].to_vec(),
                 length: length as u64,
             };
-            return Step::Stop(used, Then::Receive(Box::new(upload)));
+            return Progress::Stop(used, Next::Receive(Box::new(upload)));
         }
-        Step::Wait(used + length)
+        Progress::Wait(used + length)
     }
 }
 

@@ -11,9 +11,12 @@ pub(crate) mod number;
 pub(crate) mod remove;
 pub(crate) mod write;
 
+use std::sync::Arc;
+
 use kv::{Answer, Decision, Engine, Entry, Key, Now, Store, StoreError};
 
 use crate::counters::Counters;
+use crate::endpoint::{Endpoint, Login};
 use crate::service::Service;
 use crate::watch::{Kinds, line};
 
@@ -21,6 +24,7 @@ use crate::watch::{Kinds, line};
 #[derive(Clone, Copy)]
 pub(crate) struct Turn<'s> {
     pub(crate) service: &'s Service,
+    pub(crate) endpoint: &'s Endpoint,
     pub(crate) counters: &'s Counters,
     pub(crate) now: Now,
     /// What anybody watches.
@@ -45,15 +49,12 @@ impl<'s> Turn<'s> {
         settled(self.store().update(key, self.now, f))
     }
 
-    /// Whether a client is who it claims to be.
-    pub(crate) fn authenticate(&self, name: &[u8], password: &[u8]) -> bool {
-        let known = self
-            .service
-            .users()
-            .is_some_and(|users| users.check(name, password));
+    /// The login of a client, if it is who it claims to be.
+    pub(crate) fn log_in(&self, name: &[u8], password: &[u8]) -> Option<Arc<Login>> {
+        let login = self.endpoint.log_in(name, password);
         self.counters.auth_cmds.add(1);
-        self.counters.auth_errors.add(u64::from(!known));
-        known
+        self.counters.auth_errors.add(u64::from(login.is_none()));
+        login
     }
 
     /// Counts one lookup and tells it to whoever watches.

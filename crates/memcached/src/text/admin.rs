@@ -7,11 +7,11 @@ use io::Output;
 use kv::Engine;
 use wire::memcached::text::{self, Admin, AdminVerb, CacheMemlimit, FlushAll, Words};
 
-use super::{Step, say};
+use super::say;
 use crate::clock;
 use crate::config::Shutdown;
 use crate::operations::Turn;
-use crate::session::{Dump, Reason, Then};
+use crate::progress::{Dump, Next, Progress, Reason};
 use crate::watch::Kinds;
 
 const BAD_FORMAT: &[u8] = b"CLIENT_ERROR bad command line format\r\n";
@@ -54,14 +54,14 @@ pub(super) fn cache_memlimit(turn: &Turn<'_>, command: &CacheMemlimit, out: &mut
     say(out, command.noreply, reply);
 }
 
-pub(super) fn shutdown(turn: &Turn<'_>, command: &text::Shutdown, used: usize, out: &mut Output) -> Step {
+pub(super) fn shutdown(turn: &Turn<'_>, command: &text::Shutdown, used: usize, out: &mut Output) -> Progress {
     let Some(on_shutdown) = &turn.service.config.on_shutdown else {
         say(
             out.buffer(),
             command.noreply,
             b"SERVER_ERROR: shutdown not enabled\r\n",
         );
-        return Step::Done(used);
+        return Progress::Done(used);
     };
     match command.graceful {
         Ok(graceful) => {
@@ -70,28 +70,28 @@ pub(super) fn shutdown(turn: &Turn<'_>, command: &text::Shutdown, used: usize, o
             } else {
                 Shutdown::Now
             });
-            Step::Stop(used, Then::Close(Reason::Shutdown))
+            Progress::Stop(used, Next::Close(Reason::Shutdown))
         }
         Err(error) => {
             out.write(error.reply());
-            Step::Done(used)
+            Progress::Done(used)
         }
     }
 }
 
-pub(super) fn watch(turn: &Turn<'_>, words: Words<'_>, used: usize, out: &mut Output) -> Step {
+pub(super) fn watch(turn: &Turn<'_>, words: Words<'_>, used: usize, out: &mut Output) -> Progress {
     let refusal: &[u8] = if !turn.service.config.watch {
         b"CLIENT_ERROR watch commands not allowed\r\n"
     } else if !out.is_empty() {
         b"ERROR cannot pipeline other commands before watch\r\n"
     } else {
         match kinds(words) {
-            Some(kinds) => return Step::Stop(used, Then::Watch(kinds)),
+            Some(kinds) => return Progress::Stop(used, Next::Watch(kinds)),
             None => ERROR,
         }
     };
     out.write(refusal);
-    Step::Done(used)
+    Progress::Done(used)
 }
 
 fn kinds(words: Words<'_>) -> Option<Kinds> {
@@ -102,7 +102,7 @@ fn kinds(words: Words<'_>) -> Option<Kinds> {
     words.try_fold(Kinds::NONE, |kinds, word| Some(kinds.with(Kinds::named(word)?)))
 }
 
-pub(super) fn admin(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Step {
+pub(super) fn admin(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Progress {
     let mut all = [b"".as_slice(); 8];
     let mut count = 0;
     for (place, word) in all.iter_mut().zip(command.words.clone()) {
@@ -118,14 +118,14 @@ pub(super) fn admin(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut
         AdminVerb::RefreshCertificates => return refresh_certificates(turn, command, used, out),
         AdminVerb::LruCrawler => match lru_crawler(turn, words, out.is_empty()) {
             Crawl::Reply(reply) => reply,
-            Crawl::Dump(dump) => return Step::Stop(used, Then::Dump(dump)),
+            Crawl::Dump(dump) => return Progress::Stop(used, Next::Dump(dump)),
         },
     };
     say(out.buffer(), command.noreply, reply);
-    Step::Done(used)
+    Progress::Done(used)
 }
 
-fn refresh_certificates(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Step {
+fn refresh_certificates(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Progress {
     match &turn.service.config.on_refresh {
         None => out.write(b"Error TLS not enabled\r\n"),
         Some(refresh) => match refresh() {
@@ -136,7 +136,7 @@ fn refresh_certificates(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: 
             ),
         },
     }
-    Step::Done(used)
+    Progress::Done(used)
 }
 
 fn lru(words: &[&[u8]]) -> &'static [u8] {

@@ -1,16 +1,16 @@
 //! `get`, `gets`, `gat`, `gats`.
 
-use io::{Output, Piece};
+use io::Output;
 use kv::{Decision, Engine, Entry, Key, Pinned, Value};
-use std::sync::Arc;
 use wire::Parsed;
 use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
 
-use super::{Pause, Session, Step};
+use super::{Pause, State};
 use crate::ahead::ahead;
 use crate::clock;
 use crate::operations::{Turn, settled};
-use crate::session::Then;
+use crate::piece;
+use crate::progress::{Next, Progress};
 
 /// So many lookups are hashed and prefetched before the first is executed: enough to hide a memory access behind the
 /// others, few enough to stay in the nearest cache.
@@ -48,7 +48,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-impl Session {
+impl State {
     #[inline]
     pub(super) fn get(
         &mut self,
@@ -57,7 +57,7 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         match get.keys.single() {
             Some(key) if get.verb == GetVerb::Get && get.complete => single_keys(turn, key, input, used, out),
             _ => self.keys(
@@ -80,7 +80,7 @@ impl Session {
         exptime: i64,
         input: &[u8],
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         self.pause = Pause::Nothing;
         match text::parse_keys(input) {
             Parsed::Done(Ok(run), used) => {
@@ -89,7 +89,7 @@ impl Session {
             Parsed::Done(Err(error), used) => self.refuse(turn, error, input, used, out),
             Parsed::More(need) => {
                 self.pause = Pause::Keys { verb, exptime };
-                Step::Wait(need)
+                Progress::Wait(need)
             }
         }
     }
@@ -108,7 +108,7 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         while let Some(batch) = next_batch(turn, &mut keys, input) {
             let last_end = batch.keys[batch.len - 1].1;
             for (key, end) in ahead(turn.store(), batch.keys(), |(key, _)| Some(*key)) {
@@ -116,16 +116,16 @@ impl Session {
                 let last = *end == last_end && keys.is_empty();
                 if out.full() && !last {
                     self.pause = Pause::Keys { verb, exptime };
-                    return Step::Stop(*end, Then::Go);
+                    return Progress::Stop(*end, Next::Exchange);
                 }
             }
         }
         if !complete {
             self.pause = Pause::Keys { verb, exptime };
-            return Step::Stop(used, Then::Go);
+            return Progress::Stop(used, Next::Exchange);
         }
         out.write(text::END);
-        Step::Done(used)
+        Progress::Done(used)
     }
 }
 
@@ -150,13 +150,13 @@ fn next_batch<'a>(turn: &Turn<'_>, keys: &mut Keys<'a>, input: &[u8]) -> Option<
 
 /// Answers `get <key>` and all such commands that directly follow.
 #[inline]
-fn single_keys(turn: &Turn<'_>, first: &[u8], input: &[u8], used: usize, out: &mut Output) -> Step {
+fn single_keys(turn: &Turn<'_>, first: &[u8], input: &[u8], used: usize, out: &mut Output) -> Progress {
     let store = turn.store();
     let key = store.key(first);
     let Some((second, end)) = next_single(&input[used..]) else {
         value(turn, &key, false, out);
         out.write(text::END);
-        return Step::Done(used);
+        return Progress::Done(used);
     };
     store.prefetch(&key);
     let mut batch = Batch::new(key, used);
@@ -176,10 +176,10 @@ fn single_keys(turn: &Turn<'_>, first: &[u8], input: &[u8], used: usize, out: &m
         value(turn, key, false, out);
         out.write(text::END);
         if out.full() {
-            return Step::Done(*end);
+            return Progress::Done(*end);
         }
     }
-    Step::Done(at)
+    Progress::Done(at)
 }
 
 /// The key of a `get` for one key, if that is what comes next.
@@ -211,7 +211,7 @@ fn value(turn: &Turn<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) {
     );
     turn.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
     if let Some((_, Some(pinned))) = found {
-        push(out, pinned, true);
+        piece::push(out, pinned, true);
     }
 }
 
@@ -230,7 +230,7 @@ fn touched_value(turn: &Turn<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, o
     let found = touched.ok().and_then(|(found, _)| found);
     turn.touched(key.bytes(), found.as_ref().map(|found| found.0));
     match found {
-        Some((_, Some(pinned))) => push(out, pinned, true),
+        Some((_, Some(pinned))) => piece::push(out, pinned, true),
         Some(_) => {}
         None => out.buffer().truncate(start),
     }
@@ -254,18 +254,5 @@ fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<
             (length, None)
         }
         Value::Shared(pinned) => (length, Some(pinned)),
-    }
-}
-
-/// Puts a large value into the output without copying it.
-#[cold]
-pub(crate) fn push(out: &mut Output, pinned: Pinned, line_end: bool) {
-    let range = 0..pinned.len();
-    out.push(Piece::Shared {
-        owner: Arc::new(pinned),
-        range,
-    });
-    if line_end {
-        out.write(b"\r\n");
     }
 }

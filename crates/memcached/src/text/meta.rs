@@ -6,14 +6,14 @@ use wire::Parsed;
 use wire::memcached::meta::{self, KeyBuffer, Meta, MetaVerb, Status};
 use wire::memcached::text::{self, Command};
 
-use super::Step;
-use super::get::push;
 use crate::ahead::ahead;
 use crate::clock::{expiry, seconds_left};
 use crate::operations::count::{Count, Counted};
 use crate::operations::number::Decimal;
 use crate::operations::remove::{Removal, Removed};
 use crate::operations::{Turn, settled};
+use crate::piece;
+use crate::progress::Progress;
 
 /// So many `mg` are parsed ahead; each is larger than a `get`'s key.
 const BATCH: usize = 16;
@@ -61,10 +61,10 @@ pub(super) fn get_run(
     input: &[u8],
     used: usize,
     out: &mut Output,
-) -> Step {
+) -> Progress {
     let Some(second) = next_get(turn, input, used) else {
         get(turn, first, None, out);
-        return Step::Done(used);
+        return Progress::Done(used);
     };
     let mut batch = [const { None }; BATCH];
     let mut len = 1;
@@ -83,12 +83,12 @@ pub(super) fn get_run(
     let fetched = ahead(turn.store(), batch, |next| next.as_ref().and_then(|next| next.1));
     for (next, key, end) in fetched.flatten() {
         if out.full() {
-            return Step::Done(done);
+            return Progress::Done(done);
         }
         get(turn, next, *key, out);
         done = *end;
     }
-    Step::Done(done)
+    Progress::Done(done)
 }
 
 /// Parses the `mg` at this place, if there is one, and sees to it that its bucket is near when it's needed.
@@ -127,7 +127,7 @@ fn get(turn: &Turn<'_>, command: &Meta<'_>, key: Option<Key<'_>>, out: &mut Outp
                 false => turn.looked_up(key.bytes(), Some(length)),
             }
             if let Some(pinned) = pinned {
-                push(out, pinned, true);
+                piece::push(out, pinned, true);
             }
         }
         Look::Created => turn.looked_up(key.bytes(), Some(0)),

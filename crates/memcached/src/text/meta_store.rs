@@ -7,13 +7,13 @@ use wire::memcached::text;
 
 use super::meta::key_of;
 use super::store::split;
-use super::{Session, Step, is_large, upload};
+use super::{State, is_large, upload};
 use crate::clock::expiry;
 use crate::operations::Turn;
 use crate::operations::write::{Mode, Write, Written};
-use crate::session::Then;
+use crate::progress::{Next, Progress};
 
-impl Session {
+impl State {
     /// Executes `ms`, whose line took `used` bytes, if its value is there.
     pub(super) fn meta_store(
         &mut self,
@@ -22,7 +22,7 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         let block = &input[used..];
         if let Some((value, end)) = split(block, command.length) {
             let parts = [value];
@@ -33,18 +33,18 @@ impl Session {
                 end == b"\r\n",
                 out.buffer(),
             );
-            return Step::Done(used + value.len() + end.len());
+            return Progress::Done(used + value.len() + end.len());
         }
         let mut scratch = None;
         let key = key_of(command, &mut scratch);
         if let Some(written) = turn.refuse(key, mode(command), true, command.length) {
             out.write(failure(written));
             self.swallow(command.length + 2);
-            return Step::Stop(used, Then::Go);
+            return Progress::Stop(used, Next::Exchange);
         }
         match is_large(turn, command.length) {
             true => upload(&input[..used], command.length, used),
-            false => Step::Wait(used + command.length as usize + 2),
+            false => Progress::Wait(used + command.length as usize + 2),
         }
     }
 }

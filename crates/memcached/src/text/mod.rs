@@ -1,6 +1,6 @@
 //! Text and meta commands.
 //!
-//! [`Session::run`] takes what lies in the input: runs of single-key reads are parsed ahead, hashed and prefetched as
+//! [`State::run`] takes what lies in the input: runs of single-key reads are parsed ahead, hashed and prefetched as
 //! one batch, everything else is executed as it comes. Replies are appended in order. It stops when the output is
 //! full, also in the middle of a line of keys, and goes on from there in the next turn.
 //!
@@ -13,8 +13,6 @@ mod meta_store;
 mod stats;
 mod store;
 
-pub(crate) use get::push;
-
 use io::{Output, Took};
 use kv::{Engine, Payload};
 use wire::Parsed;
@@ -24,12 +22,12 @@ use wire::memcached::text::{self, Command, Error, GetVerb};
 use crate::operations::Turn;
 use crate::operations::count::{Count, Counted};
 use crate::operations::remove::{Removal, Removed};
-use crate::session::{Reason, Then};
-use crate::{clock, session};
+use crate::progress::{Next, Progress, Reason};
+use crate::{clock, progress};
 
 /// What a text connection remembers between two turns.
 #[derive(Debug, Default)]
-pub(crate) struct Session {
+pub(crate) struct State {
     pause: Pause,
     authenticated: bool,
 }
@@ -47,42 +45,32 @@ enum Pause {
     Value(u64),
 }
 
-/// What to do after a command.
-pub(crate) enum Step {
-    /// It's done, and so many bytes of the input with it.
-    Done(usize),
-    /// It cannot be done before so many bytes are there.
-    Wait(usize),
-    /// It's done as far as possible; the turn ends after so many bytes.
-    Stop(usize, Then),
-}
-
 /// Parses a command whose data block may be as long as the store's items.
 #[inline]
 fn parse<'a>(turn: &Turn<'_>, input: &'a [u8]) -> Parsed<Result<Command<'a>, Error>> {
     text::parse_within(input, turn.service.text_length_max)
 }
 
-impl Session {
+impl State {
     /// Executes what is in the input.
-    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Then) {
+    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Next) {
         let mut at = match self.resume(turn, input, out) {
-            Step::Done(used) => used,
-            Step::Wait(need) => return (Took { consumed: 0, need }, Then::Go),
-            Step::Stop(used, then) => return (Took::from(used), then),
+            Progress::Done(used) => used,
+            Progress::Wait(need) => return (Took { consumed: 0, need }, Next::Exchange),
+            Progress::Stop(used, then) => return (Took::from(used), then),
         };
         loop {
             if out.full() {
-                return (Took::from(at), Then::Go);
+                return (Took::from(at), Next::Exchange);
             }
             let step = match self.is_locked_out(turn) {
                 true => self.authenticate(turn, &input[at..], out),
                 false => self.next(turn, &input[at..], out),
             };
             match step {
-                Step::Done(used) => at += used,
-                Step::Wait(need) => return (Took { consumed: at, need }, Then::Go),
-                Step::Stop(used, then) => return (Took::from(at + used), then),
+                Progress::Done(used) => at += used,
+                Progress::Wait(need) => return (Took { consumed: at, need }, Next::Exchange),
+                Progress::Stop(used, then) => return (Took::from(at + used), then),
             }
         }
     }
@@ -113,37 +101,37 @@ impl Session {
 
     /// Goes on with what the last turn stopped in.
     #[inline]
-    fn resume(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+    fn resume(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
         match self.pause {
-            Pause::Nothing => Step::Done(0),
+            Pause::Nothing => Progress::Done(0),
             Pause::Keys { verb, exptime } => self.more_keys(turn, verb, exptime, input, out),
             Pause::Line => {
                 let (used, ended) = text::skip_line(input);
                 if !ended {
-                    return Step::Stop(used, Then::Go);
+                    return Progress::Stop(used, Next::Exchange);
                 }
                 self.pause = Pause::Nothing;
-                Step::Done(used)
+                Progress::Done(used)
             }
             Pause::Value(left) => {
                 let used = input.len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 if (used as u64) < left {
                     self.pause = Pause::Value(left - used as u64);
-                    return Step::Stop(used, Then::Go);
+                    return Progress::Stop(used, Next::Exchange);
                 }
                 self.pause = Pause::Nothing;
-                Step::Done(used)
+                Progress::Done(used)
             }
         }
     }
 
     #[inline]
-    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
         match parse(turn, input) {
             Parsed::Done(Ok(Command::Get(get)), used) => self.get(turn, &get, input, used, out),
             Parsed::Done(Ok(command), used) => self.execute(turn, &command, input, used, out),
             Parsed::Done(Err(error), used) => self.refuse(turn, error, input, used, out),
-            Parsed::More(need) => Step::Wait(need),
+            Parsed::More(need) => Progress::Wait(need),
         }
     }
 
@@ -155,84 +143,97 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         match command {
             Command::Store(store) => self.store(turn, store, input, used, out),
             Command::Meta(meta) if meta.verb == MetaVerb::Set => {
                 self.meta_store(turn, meta, input, used, out)
             }
             Command::Meta(meta) if meta.verb == MetaVerb::Get => meta::get_run(turn, meta, input, used, out),
-            Command::Quit => Step::Stop(used, Then::Close(Reason::Normal)),
+            Command::Quit => Progress::Stop(used, Next::Close(Reason::Normal)),
             Command::Watch(words) => admin::watch(turn, words.clone(), used, out),
             Command::Shutdown(shutdown) => admin::shutdown(turn, shutdown, used, out),
             Command::Admin(command) => admin::admin(turn, command, used, out),
             Command::Stats(words) => match stats::dump(words.clone()) {
-                Some(dump) => Step::Stop(used, Then::Dump(dump)),
+                Some(dump) => Progress::Stop(used, Next::Dump(dump)),
                 None => {
                     stats::stats(turn, words.clone(), out.buffer());
-                    Step::Done(used)
+                    Progress::Done(used)
                 }
             },
             simple => {
                 execute_simple(turn, simple, out.buffer());
-                Step::Done(used)
+                Progress::Done(used)
             }
         }
     }
 
     /// Answers a line that cannot be executed.
     #[cold]
-    fn refuse(&mut self, turn: &Turn<'_>, error: Error, input: &[u8], used: usize, out: &mut Output) -> Step {
+    fn refuse(
+        &mut self,
+        turn: &Turn<'_>,
+        error: Error,
+        input: &[u8],
+        used: usize,
+        out: &mut Output,
+    ) -> Progress {
         if turn.service.config.debug && admin::debug_time(turn, &input[..used], out.buffer()) {
-            return Step::Done(used);
+            return Progress::Done(used);
         }
         out.write(error.reply());
         if error.fatal() {
-            return Step::Stop(used, Then::Close(Reason::Error));
+            return Progress::Stop(used, Next::Close(Reason::Error));
         }
         if error.skip_line() {
             self.pause = Pause::Line;
         } else if error.swallow() > 0 {
             self.pause = Pause::Value(error.swallow());
         } else {
-            return Step::Done(used);
+            return Progress::Done(used);
         }
         match self.resume(turn, &input[used..], out) {
-            Step::Done(more) => Step::Done(used + more),
-            Step::Wait(need) => Step::Wait(used + need),
-            Step::Stop(more, then) => Step::Stop(used + more, then),
+            Progress::Done(more) => Progress::Done(used + more),
+            Progress::Wait(need) => Progress::Wait(used + need),
+            Progress::Stop(more, then) => Progress::Stop(used + more, then),
         }
     }
 
     #[inline]
     fn is_locked_out(&self, turn: &Turn<'_>) -> bool {
-        turn.service.is_guarded() && !self.authenticated
+        turn.endpoint.is_guarded() && !self.authenticated
     }
 
     #[cold]
-    fn authenticate(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Step {
+    fn authenticate(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
         match text::parse_authentication(input) {
             Parsed::Done(Ok(credentials), used) => {
-                self.authenticated = turn.authenticate(credentials.name, credentials.password);
-                out.write(match self.authenticated {
-                    true => text::STORED,
-                    false => b"CLIENT_ERROR authentication failure\r\n",
-                });
-                Step::Done(used)
+                let login = turn.log_in(credentials.name, credentials.password);
+                self.authenticated = login.is_some();
+                match login {
+                    Some(login) => {
+                        out.write(text::STORED);
+                        Progress::Stop(used, Next::LoggedIn(login))
+                    }
+                    None => {
+                        out.write(b"CLIENT_ERROR authentication failure\r\n");
+                        Progress::Done(used)
+                    }
+                }
             }
             Parsed::Done(Err(error), used) => {
                 out.write(error.reply());
                 match error.fatal() {
-                    true => Step::Stop(used, Then::Close(Reason::Error)),
-                    false => Step::Done(used),
+                    true => Progress::Stop(used, Next::Close(Reason::Error)),
+                    false => Progress::Done(used),
                 }
             }
-            Parsed::More(need) => Step::Wait(need),
+            Parsed::More(need) => Progress::Wait(need),
         }
     }
 }
 
-/// Executes a command that is whole and needs nothing of its session.
+/// Executes a command that is whole and needs nothing of its connection.
 fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
     match command {
         Command::Delete(command) => {
@@ -261,7 +262,7 @@ fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
         }
         Command::Version => text::version(out, &turn.service.config.version),
         Command::CacheMemlimit(command) => admin::cache_memlimit(turn, command, out),
-        // The rest has a place of its own in `Session::execute`.
+        // The rest has a place of its own in `State::execute`.
         _ => {}
     }
 }
@@ -302,10 +303,10 @@ fn is_large(turn: &Turn<'_>, length: u64) -> bool {
 }
 
 /// A storage command whose value is too large to wait for in the input.
-fn upload(head: &[u8], length: u64, used: usize) -> Step {
-    Step::Stop(
+fn upload(head: &[u8], length: u64, used: usize) -> Progress {
+    Progress::Stop(
         used,
-        Then::Receive(Box::new(session::Upload {
+        Next::Receive(Box::new(progress::Upload {
             head: head.to_vec(),
             length,
         })),

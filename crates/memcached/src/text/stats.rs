@@ -3,7 +3,7 @@
 use wire::memcached::text::{self, Words};
 
 use crate::operations::Turn;
-use crate::session::Dump;
+use crate::progress::Dump;
 use crate::statistics::{self, Group};
 
 /// The dump that answers the command, if its answer may be long.

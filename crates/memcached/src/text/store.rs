@@ -4,13 +4,13 @@ use io::Output;
 use kv::{Engine, Payload, StoreError};
 use wire::memcached::text::{self, Store, StoreVerb};
 
-use super::{Session, Step, is_large, say, upload};
+use super::{State, is_large, say, upload};
 use crate::clock;
 use crate::operations::Turn;
 use crate::operations::write::{Mode, Write, Written};
-use crate::session::Then;
+use crate::progress::{Next, Progress};
 
-impl Session {
+impl State {
     /// Executes a storage command whose line took `used` bytes, if its value is there.
     pub(super) fn store(
         &mut self,
@@ -19,22 +19,22 @@ impl Session {
         input: &[u8],
         used: usize,
         out: &mut Output,
-    ) -> Step {
+    ) -> Progress {
         let block = &input[used..];
         if let Some((value, end)) = split(block, store.length) {
             let parts = [value];
             finish(turn, store, Payload::Parts(&parts), end == b"\r\n", out.buffer());
-            return Step::Done(used + value.len() + end.len());
+            return Progress::Done(used + value.len() + end.len());
         }
         let mode = mode(store.verb);
         if let Some(written) = turn.refuse(store.key, mode, mode == Mode::Set, store.length) {
             say(out.buffer(), store.noreply, reply(written));
             self.swallow(store.length + 2);
-            return Step::Stop(used, Then::Go);
+            return Progress::Stop(used, Next::Exchange);
         }
         match is_large(turn, store.length) {
             true => upload(&input[..used], store.length, used),
-            false => Step::Wait(used + store.length as usize + 2),
+            false => Progress::Wait(used + store.length as usize + 2),
         }
     }
 }

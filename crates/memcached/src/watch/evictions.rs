@@ -5,44 +5,61 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
-use kv::{Engine, Entry, Observation, Observer};
+use kv::{Engine, Entry, Observation, Observer, Store};
 
-use super::{Kinds, line};
-use crate::clock::seconds_left;
-use crate::service::Service;
+use super::{Hub, Kinds, line};
+use crate::clock::{Clock, seconds_left};
 
 /// The one observation that all watchers of evictions share.
-#[derive(Debug, Default)]
-pub(crate) struct Evictions(Mutex<Weak<Observation>>);
+#[derive(Debug)]
+pub(crate) struct Evictions {
+    hub: Arc<Hub>,
+    clock: Arc<Clock>,
+    shared: Mutex<Weak<Observation>>,
+}
 
 /// Passes evictions on to watchers.
-struct Teller(Arc<Service>);
+struct Teller {
+    hub: Arc<Hub>,
+    clock: Arc<Clock>,
+}
 
 impl Observer for Teller {
     fn evicted(&self, item: &Entry<'_>) {
-        let Teller(service) = self;
-        let now = service.clock.now(Instant::now());
+        let now = self.clock.now(Instant::now());
         let eviction = line::Eviction {
             fetched: item.fetched(),
             seconds: seconds_left(item.expiry(), now),
             idle: now.0.saturating_sub(item.last_access()),
             length: item.len(),
         };
-        service.hub.publish(Kinds::EVICTIONS, |out, id| {
+        self.hub.publish(Kinds::EVICTIONS, |out, id| {
             line::evicted(out, id, item.key(), &eviction)
         });
     }
 }
 
 impl Evictions {
-    /// Observes the service's store for as long as any of the answered handles lives, if these kinds need that.
-    pub(crate) fn observe(service: &Arc<Service>, kinds: Kinds) -> Option<Arc<Observation>> {
+    pub(crate) fn new(hub: &Arc<Hub>, clock: &Arc<Clock>) -> Evictions {
+        Evictions {
+            hub: hub.clone(),
+            clock: clock.clone(),
+            shared: Mutex::default(),
+        }
+    }
+
+    /// Observes the store for as long as any of the answered handles lives, if these kinds need that.
+    pub(crate) fn observe(&self, store: &Store, kinds: Kinds) -> Option<Arc<Observation>> {
         if !kinds.has(Kinds::EVICTIONS) {
             return None;
         }
-        let mut shared = service.evictions.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         Some(shared.upgrade().unwrap_or_else(|| {
-            let observation = Arc::new(service.store.observe(Arc::new(Teller(service.clone()))));
+            let teller = Teller {
+                hub: self.hub.clone(),
+                clock: self.clock.clone(),
+            };
+            let observation = Arc::new(store.observe(Arc::new(teller)));
             *shared = Arc::downgrade(&observation);
             observation
         }))

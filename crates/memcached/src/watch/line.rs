@@ -100,6 +100,23 @@ pub(crate) struct Peer {
     pub(crate) transport: &'static str,
 }
 
+impl From<&io::Peer> for Peer {
+    fn from(peer: &io::Peer) -> Peer {
+        match peer {
+            io::Peer::Tcp(address) => Peer {
+                address: address.ip().to_string(),
+                port: address.port(),
+                transport: "tcp",
+            },
+            _ => Peer {
+                address: "unix".to_owned(),
+                port: 0,
+                transport: "local",
+            },
+        }
+    }
+}
+
 fn head(out: &mut Vec<u8>, id: u64, kind: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, micros) = (now.as_secs(), now.subsec_micros());

@@ -12,6 +12,7 @@
 
 pub(crate) mod evictions;
 pub(crate) mod line;
+pub(crate) mod stream;
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! The binary protocol, frame by frame.
 
-use crate::harness::{Client, Server, config, with_server};
+use crate::harness::{Client, Server, config, with_guarded_server, with_server};
 use memcached::{Dialects, ServiceConfig, Users};
 use wire::Parsed;
 
@@ -459,11 +459,7 @@ fn frames_may_come_byte_by_byte() {
 #[test]
 fn strangers_must_authenticate() {
     let users = Users::parse(b"foo:bar\n").expect("a user");
-    let config = ServiceConfig {
-        users: Some(users),
-        ..config()
-    };
-    with_server(config, STORE, async |server| {
+    with_guarded_server(config(), Some(users), STORE, async |server| {
         let client = &mut server.connect();
         assert_eq!(ask(client, request(VERSION, "")).await.value, b"1.6.45-test");
         assert_eq!(ask(client, request(SASL_LIST, "")).await.value, b"PLAIN");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::harness::{Client, Server, config, with_server};
+use crate::harness::{Client, Server, config, with_guarded_server, with_server};
 use memcached::{Dialects, ServiceConfig, Shutdown, Users};
 
 const STORE: &str = "memory:?capacity=64MiB";
@@ -215,46 +215,53 @@ fn who_never_reads_is_held_up() {
 #[test]
 fn strangers_must_authenticate() {
     let users = Users::parse(b"foo:bar\nbaaaz:quux\n").expect("two users");
-    with_server(
-        ServiceConfig {
-            users: Some(users),
-            ..config()
-        },
-        STORE,
-        async |server| {
-            let client = &mut server.connect();
-            assert_eq!(ask(client, "get foo\r\n").await, "CLIENT_ERROR unauthenticated");
-            assert_eq!(
-                ask(client, "set foo 0 0 2\r\nhi\r\n").await,
-                "CLIENT_ERROR bad authentication token format"
-            );
-            assert_eq!(
-                ask(client, "set foo 0 0 7\r\nfoo bab\r\n").await,
-                "CLIENT_ERROR authentication failure"
-            );
-            assert_eq!(
-                ask(client, "set foo 0 0 2147483646\r\n").await,
-                "CLIENT_ERROR auth token too long"
-            );
-            assert_eq!(ask(client, "set foo 0 0 7\r\nfoo bar\r\n").await, "STORED");
-            assert_eq!(store(client, "set", "toast", b"hi").await, "STORED");
-            assert_value(client, "toast", b"hi").await;
+    with_guarded_server(config(), Some(users), STORE, async |server| {
+        let client = &mut server.connect();
+        assert_eq!(ask(client, "get foo\r\n").await, "CLIENT_ERROR unauthenticated");
+        assert_eq!(
+            ask(client, "set foo 0 0 2\r\nhi\r\n").await,
+            "CLIENT_ERROR bad authentication token format"
+        );
+        assert_eq!(
+            ask(client, "set foo 0 0 7\r\nfoo bab\r\n").await,
+            "CLIENT_ERROR authentication failure"
+        );
+        assert_eq!(
+            ask(client, "set foo 0 0 2147483646\r\n").await,
+            "CLIENT_ERROR auth token too long"
+        );
+        assert_eq!(ask(client, "set foo 0 0 7\r\nfoo bar\r\n").await, "STORED");
+        assert_eq!(store(client, "set", "toast", b"hi").await, "STORED");
+        assert_value(client, "toast", b"hi").await;
 
-            let other = &mut server.connect();
-            other.send_slowly(b"set x 0 0 10\r\nbaaaz quux\r\n").await;
-            assert_eq!(other.line().await.as_deref(), Some("STORED"));
-            server
-                .service()
-                .set_users(Some(Users::parse(b"new:one\n").expect("a user")));
-            let third = &mut server.connect();
-            assert_eq!(
-                ask(third, "set foo 0 0 7\r\nfoo bar\r\n").await,
-                "CLIENT_ERROR authentication failure"
-            );
-            assert_eq!(ask(third, "set foo 0 0 7\r\nnew one\r\n").await, "STORED");
-            assert_value(client, "toast", b"hi").await;
-        },
-    );
+        let other = &mut server.connect();
+        other.send_slowly(b"set x 0 0 10\r\nbaaaz quux\r\n").await;
+        assert_eq!(other.line().await.as_deref(), Some("STORED"));
+        let fewer = Users::parse(b"new:one\nfoo:bar\n").expect("two users");
+        assert_eq!(server.endpoint().set_users(Some(fewer)), 1);
+        assert!(other.is_at_end().await, "its user is gone");
+        let idle = &mut server.connect();
+        assert_eq!(ask(idle, "set foo 0 0 7\r\nfoo bar\r\n").await, "STORED");
+        assert_value(client, "toast", b"hi").await;
+        let watcher = &mut server.connect();
+        assert_eq!(ask(watcher, "set foo 0 0 7\r\nnew one\r\n").await, "STORED");
+        assert_eq!(ask(watcher, "watch\r\n").await, "OK");
+        let renamed = Users::parse(b"new:two\nfoo:bar\n").expect("two users");
+        assert_eq!(server.endpoint().set_users(Some(renamed)), 1);
+        assert!(watcher.is_at_end().await, "its password changed");
+        assert_value(idle, "toast", b"hi").await;
+
+        let last = Users::parse(b"new:one\n").expect("a user");
+        assert_eq!(server.endpoint().set_users(Some(last)), 2);
+        assert!(client.is_at_end().await && idle.is_at_end().await);
+        let third = &mut server.connect();
+        assert_eq!(
+            ask(third, "set foo 0 0 7\r\nfoo bar\r\n").await,
+            "CLIENT_ERROR authentication failure"
+        );
+        assert_eq!(ask(third, "set foo 0 0 7\r\nnew one\r\n").await, "STORED");
+        assert_value(third, "toast", b"hi").await;
+    });
 }
 
 #[test]
@@ -592,6 +599,16 @@ fn there_is_no_external_storage() {
 }
 
 #[test]
+fn a_tls_handshake_on_a_plain_listener_ends_the_connection() {
+    test(async |server| {
+        let client = &mut server.connect();
+        client.send(b"\x16\x03\x01\x00\xc4\x01\x00\x00\xc0\x03\x03").await;
+        assert!(client.is_at_end().await);
+        assert_eq!(ask(&mut server.connect(), "mn\r\n").await, "MN");
+    });
+}
+
+#[test]
 fn idle_connections_are_closed() {
     let idle_timeout = Duration::from_millis(50);
     with_server(
@@ -676,9 +693,9 @@ fn clients_may_vanish_at_any_time() {
 fn an_idle_connection_is_small() {
     test(async |server| {
         let (_ours, theirs) = io::Stream::pair();
-        let serving = server.service().clone().serve(theirs);
+        let serving = server.endpoint().clone().serve(theirs);
         let size = size_of_val(&serving);
         // io bounds its own share; together an idle connection must stay within 512 bytes.
-        assert!(size <= 224, "the task of a connection takes {size} bytes");
+        assert!(size <= 88, "the task of a connection takes {size} bytes");
     });
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use io::{Config, Exchange, Loop, Stream};
 use kv::Store;
-use memcached::{Service, ServiceConfig};
+use memcached::{Endpoint, Service, ServiceConfig, Users};
 
 /// A service with a store of its own, on a loop of its own.
 pub(crate) struct Server {
-    service: Arc<Service>,
+    endpoint: Arc<Endpoint>,
 }
 
 impl Server {
     /// A connection, served by a task of the present loop.
     pub(crate) fn connect(&self) -> Client {
         let (ours, theirs) = Stream::pair();
-        io::spawn(self.service.clone().serve(theirs));
+        io::spawn(self.endpoint.clone().serve(theirs));
         Client {
             stream: ours,
             input: Vec::new(),
@@ -25,7 +25,11 @@ impl Server {
     }
 
     pub(crate) fn service(&self) -> &Arc<Service> {
-        &self.service
+        self.endpoint.service()
+    }
+
+    pub(crate) fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
     }
 }
 
@@ -35,10 +39,21 @@ pub(crate) fn with_server<F: Future>(
     uri: &str,
     test: impl FnOnce(Server) -> F,
 ) -> F::Output {
+    with_guarded_server(config, None, uri, test)
+}
+
+/// The same for these users only.
+pub(crate) fn with_guarded_server<F: Future>(
+    config: ServiceConfig,
+    users: Option<Users>,
+    uri: &str,
+    test: impl FnOnce(Server) -> F,
+) -> F::Output {
     let (store, _) = Store::open(uri).expect("the URI names a store");
     let service = Service::new(config, Arc::new(store));
     let mut on = Loop::new(Config::default()).expect("a loop can be made");
-    on.run(test(Server { service }))
+    let endpoint = Endpoint::new(service, users);
+    on.run(test(Server { endpoint }))
 }
 
 /// A configuration whose version never changes.

@@ -1,5 +1,8 @@
-//! What a connection remembers between two turns, and what it must do outside of them.
+//! How far an exchange came, and what a connection must do outside of exchanges.
 
+use std::sync::Arc;
+
+use crate::endpoint::Login;
 use crate::watch::Kinds;
 
 /// Why a connection ends; watchers are told.
@@ -22,11 +25,23 @@ impl Reason {
     }
 }
 
-/// What follows a turn.
+/// What to do after a command.
+pub(crate) enum Progress {
+    /// It's done, and so many bytes of the input with it.
+    Done(usize),
+    /// It cannot be done before so many bytes are there.
+    Wait(usize),
+    /// It's done as far as possible; the turn ends after so many bytes.
+    Stop(usize, Next),
+}
+
+/// What follows an exchange.
 #[derive(Debug)]
-pub(crate) enum Then {
-    /// The next turn.
-    Go,
+pub(crate) enum Next {
+    /// The next exchange.
+    Exchange,
+    /// The client has authenticated; its login may be revoked.
+    LoggedIn(Arc<Login>),
     /// The end.
     Close(Reason),
     /// A value too large for the loop's buffer is received into memory of its own.

@@ -1,0 +1,78 @@
+//! What belongs to a connection for all its life.
+
+use std::sync::Arc;
+
+use io::Stream;
+
+use crate::counters::Counters;
+use crate::endpoint::Endpoint;
+use crate::operations::Turn;
+use crate::progress::Reason;
+use crate::registry::Connection;
+use crate::service::Service;
+use crate::watch::{Kinds, line};
+
+/// A connection as its service knows it. Dropping it ends its entry in the registry.
+pub(crate) struct Context {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) connection: Arc<Connection>,
+}
+
+impl Context {
+    /// Registers a connection, and tells watchers of it.
+    pub(crate) fn begin(endpoint: Arc<Endpoint>, stream: &Stream) -> Context {
+        let service = &endpoint.service;
+        let now = service.clock.now(io::now());
+        let connection = service.registry.add(stream.peer(), stream.local(), now);
+        let context = Context { endpoint, connection };
+        context.counters().total_connections.add(1);
+        context.tell_watchers(None);
+        context
+    }
+
+    /// Tells watchers why the connection ends.
+    pub(crate) fn end(&self, reason: Reason) {
+        self.tell_watchers(Some(reason));
+    }
+
+    #[inline]
+    pub(crate) fn service(&self) -> &Service {
+        &self.endpoint.service
+    }
+
+    /// The counters of this loop.
+    #[inline]
+    pub(crate) fn counters(&self) -> &Counters {
+        self.service().loops.of(io::loop_index())
+    }
+
+    /// What the requests of the present exchange have in common.
+    #[inline]
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        let service = self.service();
+        Turn {
+            service,
+            endpoint: &self.endpoint,
+            counters: self.counters(),
+            now: service.clock.now(io::now()),
+            watched: service.hub.wanted(),
+            detailed: service.detail.is_on(),
+            connection: self.connection.id(),
+        }
+    }
+
+    fn tell_watchers(&self, reason: Option<Reason>) {
+        let (id, reason) = (self.connection.id(), reason.map(Reason::name));
+        self.service().hub.publish(Kinds::CONNECTIONS, |out, event| {
+            let peer = line::Peer::from(&self.service().registry.peer(&self.connection));
+            line::connection(out, event, &peer, reason, id);
+        });
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.service().registry.remove(&self.connection);
+        self.counters().closed_connections.add(1);
+    }
+}
