@@ -18,7 +18,8 @@ NOSHELL  := $(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET
             PREFIX=$(PREFIX) DESTDIR=$(abspath $(DESTDIR))
 
 # Installs Debian packages; a machine that was just set up has no package lists yet.
-APT_INSTALL := sh -c 'apt-get -q update >/dev/null && apt-get -q -y install --no-install-recommends "$$@" >/dev/null' apt
+APT_INSTALL := sh -c 'as_root=$$([ "$$(id -u)" -eq 0 ] || echo sudo); $$as_root apt-get -q update >/dev/null && \
+               $$as_root apt-get -q -y install --no-install-recommends "$$@" >/dev/null' apt
 
 # Benchmarks need a peer; Debian's memcached is installed if none is named or installed.
 HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || $(APT_INSTALL) memcached
@@ -29,7 +30,7 @@ HAVE_FMT := @test -e /usr/include/fmt/compile.h || $(APT_INSTALL) libfmt-dev
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build libnoshell test check-digits lint fmt bench bench-kv bench-curves bench-qrintf bench-spawn fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
+.PHONY: run build compiler libnoshell test test-packages test-programs check-digits lint fmt bench bench-kv bench-curves bench-qrintf bench-spawn fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -37,14 +38,24 @@ run: build ## build and start the daemon with its defaults (ARGS="--memcached 12
 build: libnoshell ## build target/release/hikyaku, hikyaku-bench, qrintf-cc and libnoshell
 	$(CARGO) build --release --locked -p hikyaku -p hikyaku-bench -p hikyaku-qrintf
 
-libnoshell: ## build target/release/libnoshell.so and libnoshell.a
+# Cargo links with the C compiler, and some crates have C in them.
+compiler:
+	@command -v cc >/dev/null || $(APT_INSTALL) build-essential
+
+libnoshell: compiler ## build target/release/libnoshell.so and libnoshell.a
 	$(NOSHELL)
 
-test: ## install what the tests need, then check the format, the lints, the docs, and run every test
-	tests/install
-	$(MAKE) --no-print-directory lint
-	$(CARGO) build --locked -p hikyaku -p hikyaku-bench
+test: compiler ## install what the tests need, then check the format, the lints, the docs, and run every test
+	$(MAKE) --no-print-directory -j2 test-packages test-programs
 	$(CARGO) test --locked --workspace --no-fail-fast
+
+# Installing waits for the network and compiling does not, so `make test` does both at once.
+test-packages:
+	tests/install
+
+test-programs: lint
+	$(CARGO) build --locked -p hikyaku -p hikyaku-bench
+	$(CARGO) test --locked --workspace --no-run --quiet
 
 test-fresh: ## run `make run` and `make test` on a bare Debian 12 in a temporary folder, as root (half an hour)
 	tests/fresh
@@ -79,6 +90,7 @@ test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and try 
 	qemu-aarch64 -L /usr/aarch64-linux-gnu $(AARCH64)/spawn | grep -x 'EVERY OTHER DESCRIPTOR IS CLOSED'
 
 lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
+	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
