@@ -34,6 +34,20 @@ impl Authority {
         }
     }
 
+    /// Writes `NAME.crt` and `NAME.key`, a certificate for this machine that has signed itself, as `openssl req -x509` does.
+    ///
+    /// # Panics
+    /// If the library fails.
+    pub fn self_signed(folder: &Folder, name: &str) {
+        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let mut params = CertificateParams::new(names).expect("names");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        folder.write(&format!("{name}.crt"), certificate.pem());
+        folder.write(&format!("{name}.key"), key.serialize_pem());
+    }
+
     /// Writes the authority's own certificate into the folder and returns its path.
     pub fn write(&self, folder: &Folder, name: &str) -> PathBuf {
         folder.write(name, self.certificate.pem())
@@ -44,7 +58,15 @@ impl Authority {
     /// # Panics
     /// If the library fails.
     pub fn issue(&self, folder: &Folder, name: &str) -> (PathBuf, PathBuf) {
-        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+        self.issue_for(folder, name, &["localhost", "127.0.0.1"])
+    }
+
+    /// The same, valid for servers of these names.
+    ///
+    /// # Panics
+    /// If the library fails.
+    pub fn issue_for(&self, folder: &Folder, name: &str, names: &[&str]) -> (PathBuf, PathBuf) {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names");
         params.distinguished_name.push(DnType::CommonName, name);
         params.use_authority_key_identifier_extension = true;

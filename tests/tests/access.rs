@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hikyaku_tests::{Authority, Connection, Daemon, Folder, Frame, Response, Tool};
+use hikyaku_tests::{Authority, Connection, Daemon, Folder, Frame, Response, Tool, executable};
 
 /// A listener on a free port with these keys.
 fn with(folder: Folder, keys: &str) -> Daemon {
@@ -308,6 +308,104 @@ fn plain_text_on_a_tls_listener_ends_the_connection() {
         assert!(!told.starts_with(b"END"), "{told:?}");
     }
     daemon_lives(&daemon);
+    let log = daemon.errors();
+    assert!(
+        log.contains("a client without TLS came to a TLS listener"),
+        "{log}"
+    );
+}
+
+#[test]
+fn tls_on_a_plain_listener_is_logged() {
+    let daemon = Daemon::memcached();
+    let folder = Folder::new();
+    Authority::new("tests").write(&folder, "authority.crt");
+    let ran = Tool::new(executable())
+        .args([
+            "kv",
+            "get",
+            "k",
+            "--tls-ca",
+            "authority.crt",
+            "--server",
+            daemon.address(),
+        ])
+        .folder(folder.path("."))
+        .run();
+    assert_ne!(ran.status.code(), Some(0), "{ran:#?}");
+    daemon.assert_serves();
+    let log = daemon.errors();
+    assert!(
+        log.contains("a client speaks TLS to a listener without TLS"),
+        "{log}"
+    );
+}
+
+/// A self-signed certificate is its own authority for curl and OpenSSL; once it was not for `hikyaku kv`.
+#[test]
+fn kv_accepts_a_self_signed_certificate_that_it_is_given() {
+    let folder = Folder::new();
+    Authority::self_signed(&folder, "server");
+    Authority::self_signed(&folder, "other");
+    let daemon = with(
+        folder,
+        r#"tls = { certificate = "server.crt", key = "server.key" }"#,
+    );
+    let get = |authority: &str| {
+        Tool::new(executable())
+            .args([
+                "kv",
+                "get",
+                "k",
+                "--tls-ca",
+                authority,
+                "--server",
+                daemon.address(),
+            ])
+            .folder(daemon.folder().path("."))
+            .run()
+    };
+    let absent = get("server.crt");
+    assert_eq!(absent.status.code(), Some(1), "{absent:#?}");
+    let refused = get("other.crt");
+    assert_eq!(refused.status.code(), Some(3), "{refused:#?}");
+}
+
+#[test]
+fn the_certificate_is_chosen_by_the_name_that_a_client_asks_for() {
+    let folder = Folder::new();
+    let authority = Authority::new("tests");
+    authority.write(&folder, "authority.crt");
+    authority.issue(&folder, "server");
+    authority.issue_for(&folder, "cache", &["cache.example"]);
+    authority.issue_for(&folder, "any", &["*.example.org"]);
+    let daemon = with(
+        folder,
+        r#"tls = { certificate = "server.crt", key = "server.key", tickets = false, versions = "1.3" }
+[[listen.certificate]]
+certificate = "cache.crt"
+key = "cache.key"
+[[listen.certificate]]
+certificate = "any.crt"
+key = "any.key"
+"#,
+    );
+    for (asked, verified) in [
+        ("cache.example", "cache.example"),
+        ("a.example.org", "b.example.org"),
+        ("unknown.example", "localhost"),
+    ] {
+        let ran = s_client(&daemon, SESSION)
+            .args(["-servername", asked, "-verify_hostname", verified])
+            .run();
+        assert_eq!(ran.output, SESSION_REPLIES, "{asked}: {}", ran.errors);
+    }
+    let ran = s_client(&daemon, SESSION)
+        .args(["-servername", "cache.example", "-verify_hostname", "localhost"])
+        .run();
+    assert_eq!(ran.output, "", "{}", ran.errors);
+    let ran = s_client(&daemon, SESSION).arg("-tls1_2").run();
+    assert_eq!(ran.output, "", "{}", ran.errors);
 }
 
 fn daemon_lives(daemon: &Daemon) {

@@ -292,7 +292,7 @@ fn hangup_reads_the_users_and_certificates_again() {
         );
     }
     assert_eq!(login("first one").1, "CLIENT_ERROR authentication failure");
-    before.exchange("mn\r\n", "MN\r\n");
+    assert_eq!(before.rest(), b"", "a user who is gone is disconnected");
 }
 
 #[test]

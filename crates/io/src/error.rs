@@ -97,6 +97,13 @@ impl Error {
         move |source| Error::System { operation, source }
     }
 
+    /// Whether a peer's first bytes in a handshake were not TLS: it speaks a protocol in cleartext.
+    #[must_use]
+    pub fn is_cleartext(&self) -> bool {
+        let invalid = rustls::InvalidMessage::InvalidContentType;
+        matches!(self, Error::Tls(rustls::Error::InvalidMessage(found)) if *found == invalid)
+    }
+
     /// Whether it is only the peer's way of leaving: a reset, a broken pipe, an early end.
     #[must_use]
     pub fn is_disconnect(&self) -> bool {

@@ -19,6 +19,7 @@ mod names;
 mod pem;
 mod server;
 mod tickets;
+mod verifier;
 
 use std::sync::Arc;
 

@@ -82,7 +82,7 @@ impl Service {
     }
 
     /// Whether a warning about a client may be logged: one per second may, so that clients cannot fill the log.
-    pub(crate) fn may_warn(&self) -> bool {
+    pub fn may_warn(&self) -> bool {
         let now = self.clock.now(io::now()).0;
         self.warned.swap(now, Ordering::Relaxed) != now
     }

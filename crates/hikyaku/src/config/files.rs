@@ -1,7 +1,8 @@
 //! The files that a configuration names: what cannot be read now cannot be used later.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use io::Address;
 use io::tls::{CertificateFiles, ServerFiles, ServerTls};
@@ -60,37 +61,57 @@ pub(crate) fn users(file: &Path) -> Result<Users, String> {
 }
 
 /// The TLS that the files make.
-pub(crate) fn tls(files: &Tls) -> Result<Arc<ServerTls>, String> {
-    let named = ServerFiles {
-        certificates: vec![CertificateFiles {
-            certificate: files.certificate.value.clone(),
-            key: files.key.value.clone(),
-        }],
-        client_ca: files.client_ca.as_ref().map(|file| file.value.clone()),
-        ..ServerFiles::default()
+pub(crate) fn tls(configured: &Tls) -> Result<Arc<ServerTls>, String> {
+    let default = ServerFiles::default();
+    let path = |file: &Option<Located<PathBuf>>| file.as_ref().map(|file| file.value.clone());
+    let certificates = configured.certificates.iter().map(|files| CertificateFiles {
+        certificate: files.certificate.value.clone(),
+        key: files.key.value.clone(),
+    });
+    let files = ServerFiles {
+        certificates: certificates.collect(),
+        client_ca: path(&configured.client_ca),
+        client_crl: path(&configured.client_crl),
+        client_auth: configured.client_auth,
+        versions: configured.versions.clone().unwrap_or(default.versions),
+        handshake_timeout: configured.handshake_timeout.unwrap_or(default.handshake_timeout),
+        handshakes_max: configured.handshakes_max.unwrap_or(default.handshakes_max),
+        ticket_rotation: match configured.tickets {
+            true => default.ticket_rotation,
+            false => Duration::ZERO,
+        },
+        alpn: Vec::new(),
     };
-    ServerTls::from_files(named).map_err(|error| format!("{error}; write PEM files that belong together"))
+    ServerTls::from_files(files).map_err(|error| format!("{error}; write PEM files that belong together"))
 }
 
 /// A file that is missing is noted where it is named; what only shows when all are read, at the certificate.
-fn check_tls(files: &Tls, faults: &mut Faults) {
+fn check_tls(configured: &Tls, faults: &mut Faults) {
     let mut readable = true;
-    let named = [
-        ("certificate", Some(&files.certificate)),
-        ("key", Some(&files.key)),
-        ("client_ca", files.client_ca.as_ref()),
-    ];
-    for (key, file) in named {
-        let Some(Located { value, place }) = file else {
-            continue;
-        };
+    let pairs = configured
+        .certificates
+        .iter()
+        .flat_map(|files| [("certificate", &files.certificate), ("key", &files.key)]);
+    let authorities = configured.client_ca.iter().map(|file| ("client_ca", file));
+    let revocations = configured.client_crl.iter().map(|file| ("client_crl", file));
+    for (key, Located { value, place }) in pairs.chain(authorities).chain(revocations) {
         if let Err(error) = std::fs::File::open(value) {
             readable = false;
             faults.add(place.clone(), format!("{key}: {}", unreadable(value, &error)));
         }
     }
-    if readable && let Err(text) = tls(files) {
-        faults.add(files.certificate.place.clone(), format!("tls: {text}"));
+    if !readable {
+        return;
+    }
+    // Each certificate alone first, so that the one that is wrong is named.
+    for files in &configured.certificates {
+        let alone = Tls {
+            certificates: vec![files.clone()],
+            ..configured.clone()
+        };
+        if let Err(text) = tls(&alone) {
+            faults.add(files.certificate.place.clone(), format!("tls: {text}"));
+        }
     }
 }
 

@@ -93,22 +93,13 @@ impl Listener {
     }
 
     fn without_places(&self) -> Listener {
-        let nowhere = |file: &Located<PathBuf>| Located {
-            value: file.value.clone(),
-            place: Place::Default,
-        };
-        let tls = self.tls.as_ref().map(|tls| tls::Tls {
-            certificate: nowhere(&tls.certificate),
-            key: nowhere(&tls.key),
-            client_ca: tls.client_ca.as_ref().map(nowhere),
-        });
         let store = Located {
             value: self.store.value.clone(),
             place: Place::Default,
         };
         Listener {
             store,
-            tls,
+            tls: self.tls.as_ref().map(tls::Tls::without_places),
             users: None,
             place: Place::Default,
             ..self.clone()

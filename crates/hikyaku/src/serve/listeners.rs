@@ -156,9 +156,16 @@ fn is_spare(error: &Error, listener: &Listener, all: &[Listener], open: &[Open])
 
 /// Serves a connection after its TLS handshake.
 async fn serve_tls(mut stream: Stream, tls: Arc<ServerTls>, endpoint: Arc<Endpoint>) {
-    // A failure is counted and logged already.
-    if stream.accept_tls(&tls).await.is_ok() {
-        endpoint.serve(stream).await;
+    match stream.accept_tls(&tls).await {
+        Ok(()) => endpoint.serve(stream).await,
+        Err(error) if error.is_cleartext() && endpoint.service().may_warn() => {
+            tracing::warn!(
+                peer = %stream.peer(),
+                "a client without TLS came to a TLS listener; connect with TLS, or to a listener without it"
+            );
+        }
+        // Counted and logged already.
+        Err(_) => {}
     }
 }
 

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use rustls::ClientConfig;
 
+use super::verifier::Verifier;
 use super::{pem, provider};
 use crate::Error;
 
 /// The files and settings of a client.
 #[derive(Debug, Clone, Default)]
 pub struct ClientFiles {
-    /// Certificates of the authorities that may have issued the server's certificate, PEM.
+    /// Certificates of the authorities that may have issued the server's certificate, or a self-signed one of the server's
+    /// own, PEM.
     pub authorities: PathBuf,
     /// The client's own certificate chain and key, PEM.
     pub identity: Option<(PathBuf, PathBuf)>,
@@ -31,9 +33,13 @@ impl ClientTls {
     /// # Errors
     /// [`Error::TlsFile`] if a file is missing or invalid, or the key does not match the certificate.
     pub fn from_files(files: ClientFiles) -> Result<ClientTls, Error> {
+        let trusted = Verifier::new(pem::certificates(&files.authorities)?, provider());
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()?
-            .with_root_certificates(pem::authorities(&files.authorities)?);
+            .dangerous()
+            .with_custom_certificate_verifier(
+                trusted.map_err(|error| pem::invalid(&files.authorities, error))?,
+            );
         let mut config = match &files.identity {
             None => builder.with_no_client_auth(),
             Some((certificate, key)) => builder
