@@ -48,7 +48,7 @@ fn every_row_has_figures_or_a_reason() {
 }
 
 #[test]
-fn what_this_machine_always_has_is_measured() {
+fn rows_without_prerequisites_are_measured() {
     let keys = "vfork,fork,posix-spawn,posix-spawn-pipe,posix-spawn-split,fork-pipe,fork-split,system,popen,std-status,\
                 std-output,std-pre-exec,system-shell";
     let report = json(&[SHORT, &["--parents", "0", "--rows", keys]].concat());

@@ -26,25 +26,22 @@ pub struct Daemon {
 impl Daemon {
     /// A daemon with one memcached listener on a free port, 64 MiB and two loops.
     pub fn memcached() -> Daemon {
-        Daemon::start(&[
-            "--memcached",
-            "127.0.0.1:0",
-            "--store",
-            "default=memory:?capacity=64MiB",
-            "--workers",
-            "2",
-        ])
+        Daemon::with_workers("2")
     }
 
     /// The same with one loop: a reply on one connection then means that the daemon has read what another sent before.
     pub fn single_loop() -> Daemon {
+        Daemon::with_workers("1")
+    }
+
+    fn with_workers(count: &str) -> Daemon {
         Daemon::start(&[
             "--memcached",
             "127.0.0.1:0",
             "--store",
             "default=memory:?capacity=64MiB",
             "--workers",
-            "1",
+            count,
         ])
     }
 
@@ -65,6 +62,29 @@ impl Daemon {
     pub fn configured_in(folder: Folder, text: &str) -> Daemon {
         let path = folder.write("hikyaku.toml", text);
         Daemon::start_in(folder, &["--config".as_ref(), path.as_os_str()])
+    }
+
+    /// A daemon with one memcached listener on a free port, 64 MiB and two loops, and these keys of its `[[listen]]` table.
+    pub fn listening(keys: &str) -> Daemon {
+        Daemon::listening_in(Folder::new(), keys)
+    }
+
+    /// The same, with the files of this folder, which the keys name.
+    pub fn listening_in(folder: Folder, keys: &str) -> Daemon {
+        Daemon::configured_in(
+            folder,
+            &format!(
+                r#"
+                workers = 2
+                [store.default]
+                uri = "memory:?capacity=64MiB"
+                [[listen]]
+                protocol = "memcached"
+                address = "127.0.0.1:0"
+                {keys}
+                "#
+            ),
+        )
     }
 
     /// The same as [`Daemon::start`], with the files of this folder.

@@ -4,29 +4,11 @@ use std::time::{Duration, Instant};
 
 use hikyaku_tests::{Authority, Connection, Daemon, Folder, Frame, Response, Tool, executable};
 
-/// A listener on a free port with these keys.
-fn with(folder: Folder, keys: &str) -> Daemon {
-    Daemon::configured_in(
-        folder,
-        &format!(
-            r#"
-            workers = 2
-            [store.default]
-            uri = "memory:?capacity=64MiB"
-            [[listen]]
-            protocol = "memcached"
-            address = "127.0.0.1:0"
-            {keys}
-            "#
-        ),
-    )
-}
-
 #[test]
 fn without_a_password_nothing_is_answered() {
     let folder = Folder::new();
     folder.write("users.txt", "courier:feet\nother:word\n");
-    let daemon = with(folder, r#"users = "users.txt""#);
+    let daemon = Daemon::listening_in(folder, r#"users = "users.txt""#);
 
     for request in [
         "get k\r\n",
@@ -70,7 +52,7 @@ fn without_a_password_nothing_is_answered() {
 fn the_binary_protocol_asks_for_a_password_by_sasl() {
     let folder = Folder::new();
     folder.write("users.txt", "courier:feet\n");
-    let daemon = with(folder, r#"users = "users.txt""#);
+    let daemon = Daemon::listening_in(folder, r#"users = "users.txt""#);
     let ask = |connection: &mut Connection, frame: Frame| {
         connection.send(frame.bytes());
         Response::read(connection)
@@ -103,8 +85,8 @@ fn the_binary_protocol_asks_for_a_password_by_sasl() {
 }
 
 #[test]
-fn connections_beyond_the_limit_are_told_so() {
-    let daemon = with(Folder::new(), "connections_max = 10");
+fn connections_beyond_the_limit_are_refused() {
+    let daemon = Daemon::listening("connections_max = 10");
     let mut open: Vec<Connection> = (0..10).map(|_| daemon.connect()).collect();
     for connection in &mut open {
         connection.exchange("mn\r\n", "MN\r\n");
@@ -136,8 +118,8 @@ fn connections_beyond_the_limit_are_told_so() {
 }
 
 #[test]
-fn whoever_is_idle_for_too_long_is_sent_away() {
-    let daemon = with(Folder::new(), r#"idle_timeout = "2s""#);
+fn an_idle_connection_is_closed() {
+    let daemon = Daemon::listening(r#"idle_timeout = "2s""#);
     let begun = Instant::now();
     let mut idle = daemon.connect();
     idle.exchange("mn\r\n", "MN\r\n");
@@ -175,7 +157,7 @@ fn shutdown_and_flush_are_switches() {
         .exchange("shutdown\r\n", "SERVER_ERROR: shutdown not enabled\r\n");
     daemon.connect().exchange("flush_all\r\n", "OK\r\n");
 
-    let daemon = with(Folder::new(), "shutdown = true\nflush = false");
+    let daemon = Daemon::listening("shutdown = true\nflush = false");
     daemon
         .connect()
         .exchange("flush_all\r\n", "CLIENT_ERROR flush_all not allowed\r\n");
@@ -183,7 +165,7 @@ fn shutdown_and_flush_are_switches() {
     let (status, errors) = daemon.ended();
     assert!(status.success(), "{status}: {errors}");
 
-    let daemon = with(Folder::new(), "shutdown = true");
+    let daemon = Daemon::listening("shutdown = true");
     let mut idle = daemon.connect();
     idle.exchange("mn\r\n", "MN\r\n");
     daemon.connect().send("shutdown graceful\r\n");
@@ -205,7 +187,7 @@ fn over_tls(client_ca: bool) -> (Daemon, Authority) {
         ""
     };
     let keys = format!(r#"tls = {{ certificate = "server.crt", key = "server.key"{client_ca} }}"#);
-    (with(folder, &keys), authority)
+    (Daemon::listening_in(folder, &keys), authority)
 }
 
 /// `openssl s_client` in the daemon's folder, with this input.
@@ -347,7 +329,7 @@ fn kv_accepts_a_self_signed_certificate_that_it_is_given() {
     let folder = Folder::new();
     Authority::self_signed(&folder, "server");
     Authority::self_signed(&folder, "other");
-    let daemon = with(
+    let daemon = Daemon::listening_in(
         folder,
         r#"tls = { certificate = "server.crt", key = "server.key" }"#,
     );
@@ -379,7 +361,7 @@ fn the_certificate_is_chosen_by_the_name_that_a_client_asks_for() {
     authority.issue(&folder, "server");
     authority.issue_for(&folder, "cache", &["cache.example"]);
     authority.issue_for(&folder, "any", &["*.example.org"]);
-    let daemon = with(
+    let daemon = Daemon::listening_in(
         folder,
         r#"tls = { certificate = "server.crt", key = "server.key", tickets = false, versions = "1.3" }
 [[listen.certificate]]

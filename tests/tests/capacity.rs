@@ -2,21 +2,11 @@
 
 use hikyaku_tests::{Connection, Daemon, MIB, Random};
 
+/// The capacity of [`Daemon::memcached`].
 const CAPACITY: usize = 64 * MIB;
 
 /// The limit for the process's memory: the store's capacity and a tenth of it, and 64 MiB for everything else.
 const MEMORY_MAX: usize = CAPACITY + CAPACITY / 10 + 64 * MIB;
-
-fn store() -> Daemon {
-    Daemon::start(&[
-        "--memcached",
-        "127.0.0.1:0",
-        "--store",
-        "default=memory:?capacity=64MiB",
-        "--workers",
-        "2",
-    ])
-}
 
 /// Stores `items` items with values of these sizes, pipelined.
 fn fill(connection: &mut Connection, items: usize, sizes: &[usize], expiries: &[u32]) {
@@ -37,8 +27,7 @@ fn fill(connection: &mut Connection, items: usize, sizes: &[usize], expiries: &[
     connection.exchange("mn\r\n", "MN\r\n");
 }
 
-/// Checks the memory and the counters, and that the store still accepts items.
-fn assert_bounded(daemon: &Daemon) {
+fn assert_within_memory(daemon: &Daemon) {
     let peak = daemon.memory_peak();
     assert!(
         peak <= MEMORY_MAX,
@@ -46,6 +35,11 @@ fn assert_bounded(daemon: &Daemon) {
         peak / MIB,
         MEMORY_MAX / MIB
     );
+}
+
+/// Checks the memory and the counters, and that the store still accepts items.
+fn assert_bounded(daemon: &Daemon) {
+    assert_within_memory(daemon);
     let mut connection = daemon.connect();
     let statistics = connection.statistics("");
     let number = |name: &str| statistics[name].parse::<usize>().expect("a number");
@@ -61,14 +55,14 @@ fn assert_bounded(daemon: &Daemon) {
 
 #[test]
 fn small_items_five_times_over() {
-    let daemon = store();
+    let daemon = Daemon::memcached();
     fill(&mut daemon.connect(), 1_000_000, &[10, 100, 300], &[0]);
     assert_bounded(&daemon);
 }
 
 #[test]
 fn items_of_all_sizes_and_expiries() {
-    let daemon = store();
+    let daemon = Daemon::memcached();
     fill(
         &mut daemon.connect(),
         20_000,
@@ -80,14 +74,14 @@ fn items_of_all_sizes_and_expiries() {
 
 #[test]
 fn large_items_only() {
-    let daemon = store();
+    let daemon = Daemon::memcached();
     fill(&mut daemon.connect(), 600, &[1_000_000, 900_000, 500_000], &[0]);
     assert_bounded(&daemon);
 }
 
 #[test]
 fn first_small_items_then_large_ones_then_small_ones() {
-    let daemon = store();
+    let daemon = Daemon::memcached();
     let mut connection = daemon.connect();
     fill(&mut connection, 500_000, &[200], &[0]);
     fill(&mut connection, 300, &[1_000_000], &[0]);
@@ -97,7 +91,7 @@ fn first_small_items_then_large_ones_then_small_ones() {
 
 #[test]
 fn many_uploads_at_once() {
-    let daemon = store();
+    let daemon = Daemon::memcached();
     let half = vec![b'x'; 500_000];
     let mut open: Vec<Connection> = Vec::new();
     for number in 0..300 {
@@ -120,12 +114,6 @@ fn many_uploads_at_once() {
         }
     }
     assert!(stored > 0);
-    let peak = daemon.memory_peak();
-    assert!(
-        peak <= MEMORY_MAX,
-        "{} MiB, more than {} MiB",
-        peak / MIB,
-        MEMORY_MAX / MIB
-    );
+    assert_within_memory(&daemon);
     daemon.assert_serves();
 }

@@ -141,16 +141,9 @@ fn pymemcache_over_tls() {
     let authority = Authority::new("tests");
     let trusted = authority.write(&folder, "authority.crt");
     authority.issue(&folder, "server");
-    let daemon = Daemon::configured_in(
+    let daemon = Daemon::listening_in(
         folder,
-        r#"
-        [store.default]
-        uri = "memory:?capacity=64MiB"
-        [[listen]]
-        protocol = "memcached"
-        address = "127.0.0.1:0"
-        tls = { certificate = "server.crt", key = "server.key" }
-        "#,
+        r#"tls = { certificate = "server.crt", key = "server.key" }"#,
     );
     python("checks_pymemcache.py")
         .arg(daemon.address())
@@ -168,17 +161,7 @@ fn python_binary_memcached() {
 fn python_binary_memcached_with_a_password() {
     let folder = Folder::new();
     folder.write("users.txt", "other:word\ncourier:flying feet\n");
-    let daemon = Daemon::configured_in(
-        folder,
-        r#"
-        [store.default]
-        uri = "memory:?capacity=64MiB"
-        [[listen]]
-        protocol = "memcached"
-        address = "127.0.0.1:0"
-        users = "users.txt"
-        "#,
-    );
+    let daemon = Daemon::listening_in(folder, r#"users = "users.txt""#);
     python("checks_bmemcached.py")
         .args([daemon.address(), "courier", "flying feet"])
         .succeed();

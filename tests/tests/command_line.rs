@@ -123,7 +123,7 @@ fn kv_sets_gets_and_deletes() {
 }
 
 #[test]
-fn kv_says_that_no_one_listens() {
+fn kv_reports_a_missing_server() {
     let address = {
         let daemon = Daemon::memcached();
         daemon.address().to_owned()

@@ -86,7 +86,7 @@ fn a_large_value_in_the_binary_protocol() {
 }
 
 #[test]
-fn a_value_on_its_way_out_stays_what_it_was() {
+fn a_value_being_sent_does_not_change() {
     let daemon = for_large_values();
     let mut reader = daemon.connect();
     let mut writer = daemon.connect();

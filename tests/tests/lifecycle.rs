@@ -113,7 +113,7 @@ fn a_socket_left_behind_is_taken_over() {
 }
 
 #[test]
-fn terminating_it_answers_what_was_asked() {
+fn termination_answers_pending_requests() {
     for signal in [Signal::Terminate, Signal::Interrupt] {
         let daemon = Daemon::memcached();
         let mut setter = daemon.connect();
@@ -206,16 +206,7 @@ fn terminating_it_under_load_loses_no_reply() {
 
 #[test]
 fn a_drain_that_clients_hold_up_has_an_end() {
-    let daemon = Daemon::configured(
-        r#"
-        [store.default]
-        uri = "memory:?capacity=64MiB"
-        [[listen]]
-        protocol = "memcached"
-        address = "127.0.0.1:0"
-        drain_timeout = "1s"
-        "#,
-    );
+    let daemon = Daemon::listening(r#"drain_timeout = "1s""#);
     let mut partial = daemon.connect();
     partial.exchange("mn\r\nset never 0 0 100\r\nonly this", "MN\r\n");
     let begun = Instant::now();
@@ -231,16 +222,7 @@ fn a_drain_that_clients_hold_up_has_an_end() {
 
 #[test]
 fn a_second_signal_ends_it_at_once() {
-    let daemon = Daemon::configured(
-        r#"
-        [store.default]
-        uri = "memory:?capacity=64MiB"
-        [[listen]]
-        protocol = "memcached"
-        address = "127.0.0.1:0"
-        drain_timeout = "1h"
-        "#,
-    );
+    let daemon = Daemon::listening(r#"drain_timeout = "1h""#);
     let mut partial = daemon.connect();
     partial.exchange("mn\r\nset never 0 0 100\r\nonly this", "MN\r\n");
     let mut idle = daemon.connect();
@@ -256,17 +238,7 @@ fn a_second_signal_ends_it_at_once() {
 fn hangup_reads_the_users_and_certificates_again() {
     let folder = Folder::new();
     folder.write("users.txt", "first:one\n");
-    let daemon = Daemon::configured_in(
-        folder,
-        r#"
-        [store.default]
-        uri = "memory:?capacity=64MiB"
-        [[listen]]
-        protocol = "memcached"
-        address = "127.0.0.1:0"
-        users = "users.txt"
-        "#,
-    );
+    let daemon = Daemon::listening_in(folder, r#"users = "users.txt""#);
     let login = |name_and_password: &str| {
         let mut connection = daemon.connect();
         connection.send(format!(
@@ -296,16 +268,8 @@ fn hangup_reads_the_users_and_certificates_again() {
 }
 
 #[test]
-fn hangup_with_a_broken_file_keeps_what_was() {
-    let daemon = Daemon::configured(
-        r#"
-        [store.default]
-        uri = "memory:?capacity=64MiB"
-        [[listen]]
-        protocol = "memcached"
-        address = "127.0.0.1:0"
-        "#,
-    );
+fn hangup_with_a_broken_file_keeps_the_configuration() {
+    let daemon = Daemon::listening("");
     daemon.connect().exchange("set k 0 0 1\r\nv\r\n", "STORED\r\n");
     daemon.folder().write("hikyaku.toml", "colour = \"red\"\n");
     daemon.signal(Signal::Hangup);

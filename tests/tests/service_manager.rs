@@ -32,7 +32,7 @@ fn start(folder: Folder, name: &OsStr) -> Daemon {
 }
 
 #[test]
-fn ready_reloading_and_stopping_are_told() {
+fn ready_reloading_and_stopping_are_notified() {
     let folder = Folder::new();
     let path = folder.path("notify");
     let manager = Manager::bound(&SocketAddr::from_pathname(&path).expect("a short path"));
@@ -54,7 +54,7 @@ fn ready_reloading_and_stopping_are_told() {
 }
 
 #[test]
-fn abstract_sockets_are_told_too() {
+fn abstract_sockets_are_notified_too() {
     let name = format!("hikyaku-tests-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("a short name");
     let manager = Manager::bound(&address);

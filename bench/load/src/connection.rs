@@ -1,16 +1,16 @@
-//! One connection: a transport, a session, and the buffers between them.
+//! One connection: a transport, a client, and the buffers between them.
 
-use crate::session::{Session, Stage};
+use crate::client::{Client, Stage};
 use crate::tally::Tally;
 use crate::transport::Transport;
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-/// A connection to a server with its session.
+/// A connection to a server with its client.
 pub(crate) struct Connection<S> {
     transport: Transport,
-    session: S,
+    client: S,
     /// Requests written and not answered.
     outstanding: usize,
     /// The time at which the outstanding write was due.
@@ -29,12 +29,12 @@ pub(crate) enum Failure {
     Nonsense(String),
 }
 
-impl<S: Session> Connection<S> {
-    pub(crate) fn new(transport: Transport, session: S) -> Connection<S> {
+impl<S: Client> Connection<S> {
+    pub(crate) fn new(transport: Transport, client: S) -> Connection<S> {
         let (leftover, unsent) = (Vec::new(), Vec::new());
         Connection {
             transport,
-            session,
+            client,
             outstanding: 0,
             due: Instant::now(),
             leftover,
@@ -51,7 +51,7 @@ impl<S: Session> Connection<S> {
     }
 
     pub(crate) fn enter(&mut self, stage: Stage) {
-        self.session.enter(stage);
+        self.client.enter(stage);
     }
 
     /// Returns true if the socket has not accepted all output.
@@ -59,11 +59,11 @@ impl<S: Session> Connection<S> {
         !self.unsent.is_empty() || self.transport.holds_output()
     }
 
-    /// Writes the next requests, which were due at `due`. Returns false if the session has no more requests.
+    /// Writes the next requests, which were due at `due`. Returns false if the client has no more requests.
     pub(crate) fn start(&mut self, due: Instant, scratch: &mut Vec<u8>) -> Result<bool, Failure> {
         debug_assert_eq!(self.outstanding, 0, "the last write is answered");
         scratch.clear();
-        self.outstanding = self.session.request(scratch);
+        self.outstanding = self.client.request(scratch);
         self.due = due;
         let sent = self.write(scratch)?;
         self.unsent.extend_from_slice(&scratch[sent..]);
@@ -104,7 +104,7 @@ impl<S: Session> Connection<S> {
     }
 
     fn take(&mut self, input: &[u8], tally: &mut Tally) -> Result<(), Failure> {
-        let taken = self.session.reply(input, tally).map_err(Failure::Nonsense)?;
+        let taken = self.client.reply(input, tally).map_err(Failure::Nonsense)?;
         if taken.requests > self.outstanding {
             return Err(Failure::Nonsense("more replies than there were requests".into()));
         }

@@ -1,6 +1,6 @@
 //! Load for the servers that measure an event loop alone: a request is one line, a reply has a fixed length.
 
-use crate::session::{self, Stage, Taken, Workload};
+use crate::client::{self, Stage, Taken, Workload};
 use crate::tally::Tally;
 use crate::{Drive, Error, Report, phases, units};
 use serde::Serialize;
@@ -52,11 +52,11 @@ struct Lines {
 }
 
 impl Workload for Lines {
-    type Session = Session;
+    type Client = Client;
 
-    fn session(&self, _seat: usize, _seats: usize) -> Session {
+    fn client(&self, _seat: usize, _seats: usize) -> Client {
         let (write, depth) = (self.write.clone(), self.options.drive.depth);
-        Session {
+        Client {
             write,
             depth,
             reply_size: self.options.reply_size,
@@ -66,7 +66,7 @@ impl Workload for Lines {
 }
 
 /// Counts bytes.
-struct Session {
+struct Client {
     write: Arc<[u8]>,
     depth: usize,
     reply_size: usize,
@@ -74,7 +74,7 @@ struct Session {
     partial: usize,
 }
 
-impl session::Session for Session {
+impl client::Client for Client {
     fn enter(&mut self, _stage: Stage) {}
 
     fn request(&mut self, out: &mut Vec<u8>) -> usize {
@@ -95,24 +95,20 @@ impl session::Session for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Session as _;
+    use crate::client::Client as _;
 
     #[test]
     fn replies_are_counted_across_reads() {
-        let mut session = Session {
+        let mut client = Client {
             write: (*b"x\nx\n").into(),
             depth: 2,
             reply_size: 10,
             partial: 0,
         };
         let (mut out, mut tally) = (Vec::new(), Tally::new());
-        assert_eq!(session.request(&mut out), 2);
-        let requests = [9, 2, 29].map(|bytes| {
-            session
-                .reply(&vec![0; bytes], &mut tally)
-                .expect("bytes")
-                .requests
-        });
-        assert_eq!((requests, session.partial), ([0, 1, 3], 0));
+        assert_eq!(client.request(&mut out), 2);
+        let requests =
+            [9, 2, 29].map(|bytes| client.reply(&vec![0; bytes], &mut tally).expect("bytes").requests);
+        assert_eq!((requests, client.partial), ([0, 1, 3], 0));
     }
 }

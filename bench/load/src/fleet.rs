@@ -1,9 +1,9 @@
 //! All connections of one thread to one server.
 
 use crate::Error;
+use crate::client::{Client, Stage, Workload};
 use crate::connection::{Connection, Failure};
 use crate::plan::{Pace, Plan};
-use crate::session::{Session, Stage, Workload};
 use crate::sys::{self, Poll};
 use crate::tally::Tally;
 use crate::target::Target;
@@ -58,12 +58,12 @@ struct Progress<'a> {
     end: Instant,
     /// The number of connections with outstanding requests.
     busy: usize,
-    /// True if a session had no more requests.
+    /// True if a client had no more requests.
     exhausted: bool,
     heard: Instant,
 }
 
-impl<S: Session> Fleet<S> {
+impl<S: Client> Fleet<S> {
     pub(crate) fn connect<W>(
         plan: &Plan,
         workload: &W,
@@ -71,7 +71,7 @@ impl<S: Session> Fleet<S> {
         thread: usize,
     ) -> Result<Fleet<S>, Error>
     where
-        W: Workload<Session = S>,
+        W: Workload<Client = S>,
     {
         let seats = plan.seats(thread);
         let poll = Poll::new(seats.len().max(1))?;
@@ -85,7 +85,7 @@ impl<S: Session> Fleet<S> {
             poll.add(transport.fd(), token)?;
             connections.push(Connection::new(
                 transport,
-                workload.session(seat, plan.connections),
+                workload.client(seat, plan.connections),
             ));
         }
         Ok(Fleet {
@@ -97,7 +97,7 @@ impl<S: Session> Fleet<S> {
     }
 
     /// Runs one phase: sends requests until its time is over, then waits for the last reply. The second value is true if
-    /// the sessions had no more requests.
+    /// the clients had no more requests.
     pub(crate) fn phase(&mut self, phase: Phase, buffers: &mut Buffers) -> Result<(Tally, bool), Error> {
         for connection in &mut self.connections {
             connection.enter(phase.stage);

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!   kv::Options ──► Plan (servers, threads, pace, phases)          ┐
-//!               └─► Workload (keys, mixture, dialect) ─── Session ─┤   a session is sans-IO: it writes requests, reads replies
+//!               └─► Workload (keys, mixture, dialect) ─── Client ──┤   a client is sans-IO: it writes requests, reads replies
 //!                                                                  ▼
 //!   run ──► phases: A B A B … ──► worker threads ──► fleets of connections, one fleet per server
 //!              └ cpu: the servers' CPU clocks, read at the edges of a phase
@@ -19,6 +19,7 @@
 //! **Invariant.** In an open loop latency counts from the time at which a request was due, even if it was sent later. A
 //! server that stalls cannot hide it by slowing the generator down.
 
+mod client;
 mod connection;
 mod cpu;
 mod drive;
@@ -32,7 +33,6 @@ mod plot;
 mod progress;
 mod random;
 mod report;
-mod session;
 mod sys;
 mod tally;
 mod target;

@@ -4,11 +4,11 @@
 //! servers' CPU clocks are read.
 
 use crate::Error;
+use crate::client::{Client, Stage, Workload};
 use crate::cpu::Meter;
 use crate::fleet::{Buffers, Fleet, Phase};
 use crate::plan::{Pace, Plan};
 use crate::progress::Progress;
-use crate::session::{Session, Stage, Workload};
 use crate::sys;
 use crate::tally::Tally;
 use crate::target::Target;
@@ -37,7 +37,7 @@ pub(crate) struct Sample {
     pub(crate) p99_us: f64,
 }
 
-/// A thread's answer to an order; true if its sessions had no more requests.
+/// A thread's answer to an order; true if its clients had no more requests.
 type Answer = Result<(Tally, bool), Error>;
 
 /// Runs a whole plan.
@@ -116,7 +116,7 @@ fn connect<W: Workload>(
     workload: &W,
     number: usize,
     own_table: bool,
-) -> Result<Vec<Fleet<W::Session>>, Error> {
+) -> Result<Vec<Fleet<W::Client>>, Error> {
     if let Some(cpu) = plan.pin.get(number % plan.pin.len().max(1)) {
         sys::pin(*cpu)?;
     }
@@ -130,11 +130,7 @@ fn connect<W: Workload>(
 }
 
 /// One thread: runs phases as they are ordered, until the orders end.
-fn work<S: Session>(
-    fleets: Result<Vec<Fleet<S>>, Error>,
-    orders: &Receiver<Phase>,
-    answers: &Sender<Answer>,
-) {
+fn work<S: Client>(fleets: Result<Vec<Fleet<S>>, Error>, orders: &Receiver<Phase>, answers: &Sender<Answer>) {
     let mut fleets = match fleets {
         Ok(fleets) => fleets,
         Err(error) => return drop(answers.send(Err(error))),

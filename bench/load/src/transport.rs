@@ -28,7 +28,7 @@ pub(crate) enum Socket {
 /// A socket with the TLS state over it.
 pub(crate) struct Tls {
     socket: Socket,
-    session: ClientConnection,
+    connection: ClientConnection,
 }
 
 impl Transport {
@@ -40,12 +40,12 @@ impl Transport {
             return Ok(Transport::Plain(socket));
         };
         let name = server_name(address)?;
-        let mut session = ClientConnection::new(config.clone(), name).map_err(io::Error::other)?;
-        while session.is_handshaking() {
-            session.complete_io(&mut socket)?;
+        let mut connection = ClientConnection::new(config.clone(), name).map_err(io::Error::other)?;
+        while connection.is_handshaking() {
+            connection.complete_io(&mut socket)?;
         }
         socket.set_nonblocking()?;
-        Ok(Transport::Tls(Box::new(Tls { socket, session })))
+        Ok(Transport::Tls(Box::new(Tls { socket, connection })))
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -73,7 +73,7 @@ impl Transport {
 
     /// Returns true if accepted bytes have not been written to the socket yet.
     pub(crate) fn holds_output(&self) -> bool {
-        matches!(self, Transport::Tls(tls) if tls.session.wants_write())
+        matches!(self, Transport::Tls(tls) if tls.connection.wants_write())
     }
 
     /// Returns true if decrypted input may be buffered, which a poll of the socket would not report.
@@ -85,21 +85,21 @@ impl Transport {
 impl Tls {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            match self.session.reader().read(buffer) {
+            match self.connection.reader().read(buffer) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => (),
                 result => return result,
             }
-            if self.session.read_tls(&mut self.socket)? == 0 {
+            if self.connection.read_tls(&mut self.socket)? == 0 {
                 return Ok(0);
             }
-            self.session.process_new_packets().map_err(io::Error::other)?;
+            self.connection.process_new_packets().map_err(io::Error::other)?;
         }
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let accepted = self.session.writer().write(bytes)?;
-        while self.session.wants_write() {
-            match self.session.write_tls(&mut self.socket) {
+        let accepted = self.connection.writer().write(bytes)?;
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut self.socket) {
                 Ok(_) => (),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),

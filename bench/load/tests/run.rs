@@ -100,7 +100,7 @@ fn a_connection_that_is_lost_ends_the_run() {
 }
 
 #[test]
-fn a_server_of_another_protocol_is_told_apart() {
+fn a_server_of_another_protocol_is_an_error() {
     let other = server(|_| Some(b"HTTP/1.1 400 Bad Request\r\n".to_vec()));
     assert!(matches!(
         run(&format!("kv {other} -c 1 --no-fill -t 100ms")),
@@ -124,7 +124,7 @@ fn a_server_that_cannot_be_filled_is_not_measured() {
 }
 
 #[test]
-fn nobody_listening_is_said() {
+fn a_missing_server_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

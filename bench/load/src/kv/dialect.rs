@@ -1,7 +1,7 @@
 //! The requests of the load in the three dialects of the memcached protocol: get, get of many keys, set.
 //!
 //! `wire` encodes and parses; this module decides which requests make up one get or set, and what a reply means for it.
-//! Values are not buffered: a head has the length of the value, and the session checks or skips its bytes as they
+//! Values are not buffered: a head has the length of the value, and the client checks or skips its bytes as they
 //! arrive, so replies of a megabyte need no buffer.
 
 use super::Protocol;

@@ -1,15 +1,15 @@
 //! `hikyaku bench kv`: load for memcached servers.
 
+mod client;
 mod dialect;
 mod items;
 mod options;
-mod session;
 
 pub use options::{Options, Protocol};
 
 use crate::{Error, Report, phases};
+use client::Load;
 use items::Items;
-use session::Load;
 use std::sync::Arc;
 
 /// The mixture of requests.

@@ -8,7 +8,7 @@ use hikyaku_wire::memcached::binary::{self, HEADER_LENGTH, Opcode, Status};
 const VECTORS: &str = include_str!("../vectors/memcached-binary.txt");
 
 #[test]
-fn frames_mean_what_the_vectors_say() {
+fn frames_match_the_vectors() {
     for (frame, expected) in vectors(VECTORS) {
         let Parsed::Done(result, _) = binary::parse(&frame) else {
             panic!("{} is incomplete", describe::escaped(&frame));

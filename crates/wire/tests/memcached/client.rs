@@ -122,7 +122,7 @@ fn meta_requests_are_understood() {
 }
 
 #[test]
-fn replies_mean_what_the_vectors_say() {
+fn replies_match_the_vectors() {
     for (reply, expected) in vectors(REPLIES) {
         let Parsed::Done(result, used) = client::text::parse_whole(&reply) else {
             panic!("{} is incomplete", describe::escaped(&reply));

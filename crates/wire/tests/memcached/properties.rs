@@ -265,23 +265,36 @@ struct ReplyReader {
 
 impl Reader for ReplyReader {
     fn advance(&mut self, input: &[u8]) -> Outcome {
-        let line = kept(client::text::parse(input), input);
-        match kept(client::text::parse_whole(input), input) {
-            Parsed::Done(result, used) => {
-                assert!(matches!(line, Parsed::Done(_, line) if line <= used));
-                self.log.push(describe::reply(&result));
-                if result.is_err() {
-                    Outcome::Closed
-                } else {
-                    Outcome::Used(used)
-                }
-            }
-            Parsed::More(_) => Outcome::More,
-        }
+        let head = client::text::parse(input);
+        let whole = client::text::parse_whole(input);
+        outcome(input, head, whole, |result| {
+            self.log.push(describe::reply(result))
+        })
     }
 
     fn log(self) -> Vec<String> {
         self.log
+    }
+}
+
+/// The outcome of parsing a message without and with its value.
+fn outcome<H, W>(
+    input: &[u8],
+    head: Parsed<H>,
+    whole: Parsed<Result<W, client::Error>>,
+    log: impl FnOnce(&Result<W, client::Error>),
+) -> Outcome {
+    let head = kept(head, input);
+    match kept(whole, input) {
+        Parsed::Done(result, used) => {
+            assert!(matches!(head, Parsed::Done(_, head) if head <= used));
+            log(&result);
+            match result {
+                Ok(_) => Outcome::Used(used),
+                Err(_) => Outcome::Closed,
+            }
+        }
+        Parsed::More(_) => Outcome::More,
     }
 }
 
@@ -303,19 +316,11 @@ struct ResponseReader {
 
 impl Reader for ResponseReader {
     fn advance(&mut self, input: &[u8]) -> Outcome {
-        let head = kept(client::binary::parse(input), input);
-        match kept(client::binary::parse_whole(input), input) {
-            Parsed::Done(result, used) => {
-                assert!(matches!(head, Parsed::Done(_, head) if head <= used));
-                self.log.push(describe::response(&result));
-                if result.is_err() {
-                    Outcome::Closed
-                } else {
-                    Outcome::Used(used)
-                }
-            }
-            Parsed::More(_) => Outcome::More,
-        }
+        let head = client::binary::parse(input);
+        let whole = client::binary::parse_whole(input);
+        outcome(input, head, whole, |result| {
+            self.log.push(describe::response(result))
+        })
     }
 
     fn log(self) -> Vec<String> {

@@ -13,7 +13,7 @@ fn all() -> Vec<(Vec<u8>, String)> {
 }
 
 #[test]
-fn lines_mean_what_the_vectors_say() {
+fn lines_match_the_vectors() {
     for (line, expected) in all() {
         let Parsed::Done(result, used) = text::parse(&line) else {
             panic!("{} is incomplete", describe::escaped(&line));
@@ -24,7 +24,7 @@ fn lines_mean_what_the_vectors_say() {
 }
 
 #[test]
-fn what_follows_a_line_does_not_matter() {
+fn input_after_a_line_does_not_matter() {
     for (line, expected) in all() {
         for after in [b"\r\n".as_slice(), b"get x\r\n", b"\0\xff "] {
             let input = [line.as_slice(), after].concat();

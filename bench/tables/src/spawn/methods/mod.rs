@@ -16,7 +16,7 @@ use std::cell::{OnceCell, RefCell};
 use std::ffi::{CString, c_char};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Starts the child once and waits for it.
 pub(super) type Method = fn(&Context) -> Result<Duration, String>;
@@ -124,6 +124,21 @@ impl Context {
 /// The reason for a missing library.
 pub(super) fn no_library() -> String {
     "libnoshell.so is not beside this program; make build makes it, --noshell FILE names it".into()
+}
+
+/// Makes a call, and returns its result with the time for which it blocked this thread.
+fn timed<T, E: ToString>(call: impl FnOnce() -> Result<T, E>) -> Result<(T, Duration), String> {
+    let began = Instant::now();
+    let result = call().map_err(|error| error.to_string())?;
+    Ok((result, began.elapsed()))
+}
+
+/// Checks the status of a child that must succeed.
+fn succeeded(status: std::process::ExitStatus) -> Result<(), String> {
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("the child ended with {status}")),
+    }
 }
 
 /// Checks the wait status of a child that must succeed.

@@ -1,11 +1,10 @@
 //! Our `spawn`: synchronous, asynchronous, and by a zygote.
 
-use super::{Context, raw::said};
+use super::{Context, raw::said, succeeded, timed};
 use spawn::{Child, Command, Rules, Starter, Starting, Zygote};
 use std::cell::RefCell;
 use std::path::Path;
-use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// `Command::spawn`, then `wait`.
 pub(super) fn sync(context: &Context) -> Result<Duration, String> {
@@ -14,30 +13,20 @@ pub(super) fn sync(context: &Context) -> Result<Duration, String> {
 
 /// `Command::status`, which blocks its caller until the child has ended, and wakes it once.
 pub(super) fn status(context: &Context) -> Result<Duration, String> {
-    let began = Instant::now();
-    let status = Command::new(&context.child)
-        .status()
-        .map_err(|error| error.to_string())?;
-    let blocked = began.elapsed();
+    let (status, blocked) = timed(|| Command::new(&context.child).status())?;
     succeeded(status).map(|()| blocked)
 }
 
 /// Starts a command and waits for its success.
 pub(super) fn start_and_wait(command: &Command) -> Result<Duration, String> {
-    let began = Instant::now();
-    let child = command.spawn().map_err(|error| error.to_string())?;
-    let blocked = began.elapsed();
+    let (child, blocked) = timed(|| command.spawn())?;
     finish(child)?;
     Ok(blocked)
 }
 
 /// `Command::output`, which blocks its caller until the child has ended.
 pub(super) fn output(context: &Context) -> Result<Duration, String> {
-    let began = Instant::now();
-    let output = Command::new(&context.child)
-        .output()
-        .map_err(|error| error.to_string())?;
-    let blocked = began.elapsed();
+    let (output, blocked) = timed(|| Command::new(&context.child).output())?;
     said(&output.stdout)?;
     Ok(blocked)
 }
@@ -63,23 +52,13 @@ fn away(
     command: &Command,
     start: impl FnOnce(&Command) -> Result<Starting, spawn::Error>,
 ) -> Result<Duration, String> {
-    let began = Instant::now();
-    let starting = start(command).map_err(|error| error.to_string())?;
-    let blocked = began.elapsed();
+    let (starting, blocked) = timed(|| start(command))?;
     finish(starting.wait().map_err(|error| error.to_string())?)?;
     Ok(blocked)
 }
 
 fn finish(mut child: Child) -> Result<(), String> {
     succeeded(child.wait().map_err(|error| error.to_string())?)
-}
-
-fn succeeded(status: ExitStatus) -> Result<(), String> {
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("the child ended with {status}"))
-    }
 }
 
 /// Zygotes started before the parent touched its memory, one per turn: the CPU time of a zygote and of its children is
@@ -120,9 +99,7 @@ pub(super) fn zygote(context: &Context) -> Result<Duration, String> {
     }
     let zygote = current.as_ref().ok_or("there is no zygote left for this turn")?;
     let command = Command::new(&context.child);
-    let began = Instant::now();
-    let mut requested = zygote.request(&command).map_err(|error| error.to_string())?;
-    let blocked = began.elapsed();
+    let (mut requested, blocked) = timed(|| zygote.request(&command))?;
     loop {
         if let Some(answer) = requested.poll() {
             finish(answer.map_err(|error| error.to_string())?)?;

@@ -1,10 +1,10 @@
 //! Rust's own `std::process::Command`.
 #![allow(unsafe_code)]
 
-use super::{Context, raw::said};
+use super::{Context, raw::said, succeeded, timed};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// `Command::status`, whose wait does not count as blocked.
 pub(super) fn status(context: &Context) -> Result<Duration, String> {
@@ -13,11 +13,7 @@ pub(super) fn status(context: &Context) -> Result<Duration, String> {
 
 /// `Command::output`, which blocks its caller until the child has ended.
 pub(super) fn output(context: &Context) -> Result<Duration, String> {
-    let began = Instant::now();
-    let output = Command::new(&context.child)
-        .output()
-        .map_err(|error| error.to_string())?;
-    let blocked = began.elapsed();
+    let (output, blocked) = timed(|| Command::new(&context.child).output())?;
     said(&output.stdout)?;
     Ok(blocked)
 }
@@ -32,13 +28,7 @@ pub(super) fn pre_exec(context: &Context) -> Result<Duration, String> {
 
 /// Starts a command and waits for its success.
 pub(super) fn start_and_wait(command: &mut Command) -> Result<Duration, String> {
-    let began = Instant::now();
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
-    let blocked = began.elapsed();
-    let status = child.wait().map_err(|error| error.to_string())?;
-    if status.success() {
-        Ok(blocked)
-    } else {
-        Err(format!("the child ended with {status}"))
-    }
+    let (mut child, blocked) = timed(|| command.spawn())?;
+    succeeded(child.wait().map_err(|error| error.to_string())?)?;
+    Ok(blocked)
 }

@@ -25,6 +25,7 @@
 //! extras twice).
 
 mod error;
+pub(super) mod header;
 mod opcode;
 mod parse;
 mod request;

@@ -1,63 +1,22 @@
 //! The parser of requests.
 
+use super::header::Header;
 use super::request::{Concatenate, Operation, Request, Sasl, StoreVerb};
 use super::{BODY_LENGTH_MAX, Error, HEADER_LENGTH, MAGIC_REQUEST, MECHANISM_LENGTH_MAX, Opcode, Status};
 use crate::Parsed;
 use crate::memcached::KEY_LENGTH_MAX;
 
-/// A request's header.
-#[derive(Clone, Copy)]
-struct Header {
-    opcode: Opcode,
-    key_length: usize,
-    extras_length: usize,
-    body_length: u32,
-    opaque: u32,
-    cas: u64,
-}
-
 impl Header {
-    #[inline]
-    fn read(bytes: &[u8; HEADER_LENGTH]) -> Self {
-        let [
-            _,
-            opcode,
-            k0,
-            k1,
-            extras,
-            _,
-            _,
-            _,
-            b0,
-            b1,
-            b2,
-            b3,
-            o0,
-            o1,
-            o2,
-            o3,
-            cas @ ..,
-        ] = *bytes;
-        Header {
-            opcode: Opcode(opcode),
-            key_length: usize::from(u16::from_be_bytes([k0, k1])),
-            extras_length: usize::from(extras),
-            body_length: u32::from_be_bytes([b0, b1, b2, b3]),
-            opaque: u32::from_be_bytes([o0, o1, o2, o3]),
-            cas: u64::from_be_bytes(cas),
-        }
-    }
-
     /// The length of the value. The frame's lengths must be consistent.
     #[inline]
     fn value_length(&self) -> u32 {
-        self.body_length - (self.key_length + self.extras_length) as u32
+        self.body_length - self.parts_length()
     }
 
     /// Checks that the frame's lengths are consistent and within their limits.
     #[inline]
     fn check(&self, body_length_max: u32) -> Result<(), Error> {
-        if self.key_length + self.extras_length > self.body_length as usize {
+        if self.parts_length() > self.body_length {
             return Err(Error {
                 framed: false,
                 ..self.fatal(Status::UnknownCommand)
@@ -69,7 +28,7 @@ impl Header {
                 ..self.fatal(Status::InvalidArguments)
             });
         }
-        if self.key_length > KEY_LENGTH_MAX {
+        if usize::from(self.key_length) > KEY_LENGTH_MAX {
             return Err(self.fatal(Status::InvalidArguments));
         }
         Ok(())
@@ -141,12 +100,12 @@ pub fn parse_within(input: &[u8], body_length_max: u32) -> Parsed<Result<Request
         header.opcode,
         Opcode::GET | Opcode::GETQ | Opcode::GETK | Opcode::GETKQ
     ) && header.extras_length == 0
-        && header.key_length as u32 == header.body_length
-        && header.key_length.wrapping_sub(1) < KEY_LENGTH_MAX;
+        && u32::from(header.key_length) == header.body_length
+        && usize::from(header.key_length).wrapping_sub(1) < KEY_LENGTH_MAX;
     if !plain_get {
         return parse_any(input, &header, body_length_max);
     }
-    let used = HEADER_LENGTH + header.key_length;
+    let used = HEADER_LENGTH + usize::from(header.key_length);
     let Some(key) = input.get(HEADER_LENGTH..used) else {
         return Parsed::More(used);
     };
@@ -196,8 +155,8 @@ fn parse_any<'a>(
     if let Err(error) = header.check(body_length_max).and_then(|()| check_shape(header)) {
         return Parsed::Done(Err(error), HEADER_LENGTH);
     }
-    let start = HEADER_LENGTH + header.extras_length;
-    let used = start + header.key_length;
+    let start = HEADER_LENGTH + usize::from(header.extras_length);
+    let used = start + usize::from(header.key_length);
     let (Some(extras), Some(key)) = (input.get(HEADER_LENGTH..start), input.get(start..used)) else {
         return Parsed::More(used);
     };
@@ -217,14 +176,12 @@ fn check_shape(header: &Header) -> Result<(), Error> {
         Part::May => true,
         Part::Never => header.key_length == 0,
     };
-    let sound = key
-        && header.extras_length == usize::from(shape.extras)
-        && (shape.value || header.value_length() == 0);
+    let sound = key && header.extras_length == shape.extras && (shape.value || header.value_length() == 0);
     if !sound {
         return Err(header.fatal(Status::InvalidArguments));
     }
     if matches!(header.opcode, Opcode::SASL_AUTH | Opcode::SASL_STEP)
-        && header.key_length > MECHANISM_LENGTH_MAX
+        && usize::from(header.key_length) > MECHANISM_LENGTH_MAX
     {
         return Err(header.refused(Status::InvalidArguments));
     }

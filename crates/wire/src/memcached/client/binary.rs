@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::Parsed;
+use crate::memcached::binary::header::Header;
 use crate::memcached::binary::{HEADER_LENGTH, MAGIC_REQUEST, MAGIC_RESPONSE, Opcode, Status};
 
 /// Appends the header, extras and key of a request. The caller appends `value_length` bytes of value.
@@ -140,44 +141,25 @@ pub fn parse(input: &[u8]) -> Parsed<Result<Response<'_>, Error>> {
     {
         return Parsed::Done(Err(Error::Magic { magic }), input.len().min(HEADER_LENGTH));
     }
-    let Some(header) = input.first_chunk::<HEADER_LENGTH>() else {
+    let Some(bytes) = input.first_chunk::<HEADER_LENGTH>() else {
         return Parsed::More(HEADER_LENGTH);
     };
-    let [
-        _,
-        opcode,
-        k0,
-        k1,
-        extras,
-        _,
-        s0,
-        s1,
-        b0,
-        b1,
-        b2,
-        b3,
-        o0,
-        o1,
-        o2,
-        o3,
-        cas @ ..,
-    ] = *header;
-    let (key_length, extras_length) = (u16::from_be_bytes([k0, k1]), extras);
-    let body = u32::from_be_bytes([b0, b1, b2, b3]);
-    let parts = u32::from(key_length) + u32::from(extras_length);
+    let header = Header::read(bytes);
+    let (parts, body) = (header.parts_length(), header.body_length);
     if parts > body {
+        let opcode = header.opcode.0;
         return Parsed::Done(Err(Error::Frame { opcode, parts, body }), HEADER_LENGTH);
     }
-    let start = HEADER_LENGTH + usize::from(extras_length);
-    let used = start + usize::from(key_length);
+    let start = HEADER_LENGTH + usize::from(header.extras_length);
+    let used = start + usize::from(header.key_length);
     let (Some(extras), Some(key)) = (input.get(HEADER_LENGTH..start), input.get(start..used)) else {
         return Parsed::More(used);
     };
     let response = Response {
-        opcode: Opcode(opcode),
-        status: u16::from_be_bytes([s0, s1]),
-        opaque: u32::from_be_bytes([o0, o1, o2, o3]),
-        cas: u64::from_be_bytes(cas),
+        opcode: header.opcode,
+        status: header.status,
+        opaque: header.opaque,
+        cas: header.cas,
         extras,
         key,
         value_length: body - parts,

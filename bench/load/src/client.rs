@@ -1,17 +1,17 @@
-//! The protocol of one connection, without I/O: a session appends requests to a buffer and reads replies from one.
+//! The protocol of one connection, without I/O: a client appends requests to a buffer and reads replies from one.
 
 use crate::tally::Tally;
 
-/// The kind of requests that a session writes.
+/// The kind of requests that a client writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Store this connection's share of the keys; after that the session has no more requests.
+    /// Store this connection's share of the keys; after that the client has no more requests.
     Fill,
     /// The load itself, without an end.
     Run,
 }
 
-/// The input that a session used.
+/// The input that a client used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     /// The number of used bytes.
@@ -21,7 +21,7 @@ pub(crate) struct Taken {
 }
 
 /// The client's side of one connection.
-pub(crate) trait Session: Send {
+pub(crate) trait Client: Send {
     /// Enters a stage. Called only without outstanding requests.
     fn enter(&mut self, stage: Stage);
 
@@ -33,11 +33,11 @@ pub(crate) trait Session: Send {
     fn reply(&mut self, input: &[u8], tally: &mut Tally) -> Result<Taken, String>;
 }
 
-/// Makes the sessions of a run.
+/// Makes the clients of a run.
 pub(crate) trait Workload: Sync {
-    /// The session of one connection.
-    type Session: Session;
+    /// The client of one connection.
+    type Client: Client;
 
-    /// The session of connection `seat` of `seats`. The same seat sends the same requests to every server.
-    fn session(&self, seat: usize, seats: usize) -> Self::Session;
+    /// The client of connection `seat` of `seats`. The same seat sends the same requests to every server.
+    fn client(&self, seat: usize, seats: usize) -> Self::Client;
 }

@@ -1,10 +1,10 @@
-//! The session of one connection to a memcached server: it writes requests and checks replies.
+//! The client of one connection to a memcached server: it writes requests and checks replies.
 
 use super::Mix;
 use super::dialect::{self, Head};
 use super::items::Items;
+use crate::client::{self, Stage, Taken, Workload};
 use crate::random::{Random, Ranks};
-use crate::session::{self, Stage, Taken, Workload};
 use crate::tally::Tally;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Load {
 }
 
 /// The state of one connection.
-pub(crate) struct Session {
+pub(crate) struct Client {
     load: Arc<Load>,
     random: Random,
     stage: Stage,
@@ -64,10 +64,10 @@ struct Value {
 }
 
 impl Workload for Arc<Load> {
-    type Session = Session;
+    type Client = Client;
 
-    fn session(&self, seat: usize, seats: usize) -> Session {
-        Session {
+    fn client(&self, seat: usize, seats: usize) -> Client {
+        Client {
             load: self.clone(),
             random: Random::new(crate::random::mix(
                 self.mix.seed ^ (seat as u64).wrapping_mul(STRIDE),
@@ -116,7 +116,7 @@ fn coprime(mut one: u64, mut other: u64) -> bool {
     one == 1
 }
 
-impl session::Session for Session {
+impl client::Client for Client {
     fn enter(&mut self, stage: Stage) {
         self.stage = stage;
     }
@@ -144,7 +144,7 @@ impl session::Session for Session {
     }
 }
 
-impl Session {
+impl Client {
     /// Appends sets of the next items of this connection's share.
     fn store_next(&mut self, out: &mut Vec<u8>) {
         while self.fill < self.load.items.count() && self.pending.len() < FILL_BATCH && out.len() < FILL_BYTES
@@ -170,7 +170,7 @@ impl Session {
     }
 
     fn get(&mut self, out: &mut Vec<u8>) {
-        let Session {
+        let Client {
             load,
             random,
             wanted,
@@ -295,9 +295,9 @@ impl Session {
 mod tests {
     use super::super::Protocol;
     use super::*;
-    use crate::session::Session as _;
+    use crate::client::Client as _;
 
-    fn session(change: impl FnOnce(&mut Mix)) -> Session {
+    fn client(change: impl FnOnce(&mut Mix)) -> Client {
         let mut mix = Mix {
             protocol: Protocol::Text,
             depth: 1,
@@ -309,16 +309,16 @@ mod tests {
         };
         change(&mut mix);
         let items = Items::new(10, 12, 20).expect("fits");
-        Arc::new(Load::new(items, 0.0, mix)).session(0, 1)
+        Arc::new(Load::new(items, 0.0, mix)).client(0, 1)
     }
 
     /// The text reply of a server that has every item.
-    fn answer(session: &Session, request: &[u8]) -> Vec<u8> {
+    fn answer(client: &Client, request: &[u8]) -> Vec<u8> {
         let mut reply = Vec::new();
         for key in String::from_utf8_lossy(request).trim_end().split(' ').skip(1) {
-            let item = session.load.items.of_key(key.as_bytes()).expect("a key of ours");
+            let item = client.load.items.of_key(key.as_bytes()).expect("a key of ours");
             reply.extend_from_slice(format!("VALUE {key} 0 20\r\n").as_bytes());
-            session.load.items.value(item, &mut reply);
+            client.load.items.value(item, &mut reply);
             reply.extend_from_slice(b"\r\n");
         }
         reply.extend_from_slice(b"END\r\n");
@@ -326,11 +326,11 @@ mod tests {
     }
 
     /// Feeds a reply in pieces, as a connection does: unused bytes are fed again.
-    fn feed(session: &mut Session, reply: &[u8], piece: usize, tally: &mut Tally) -> usize {
+    fn feed(client: &mut Client, reply: &[u8], piece: usize, tally: &mut Tally) -> usize {
         let (mut held, mut requests) = (Vec::new(), 0);
         for piece in reply.chunks(piece) {
             held.extend_from_slice(piece);
-            let taken = session.reply(&held, tally).expect("a reply");
+            let taken = client.reply(&held, tally).expect("a reply");
             held.drain(..taken.bytes);
             requests += taken.requests;
         }
@@ -341,29 +341,29 @@ mod tests {
     #[test]
     fn replies_in_any_pieces_count_the_same() {
         for piece in [1, 2, 3, 7, 1000] {
-            let mut session = session(|mix| mix.multiget = 3);
+            let mut client = client(|mix| mix.multiget = 3);
             let (mut out, mut tally) = (Vec::new(), Tally::new());
-            assert_eq!(session.request(&mut out), 1);
-            let reply = answer(&session, &out);
-            assert_eq!(feed(&mut session, &reply, piece, &mut tally), 1);
+            assert_eq!(client.request(&mut out), 1);
+            let reply = answer(&client, &out);
+            assert_eq!(feed(&mut client, &reply, piece, &mut tally), 1);
             assert_eq!((tally.hits, tally.misses, tally.keys, tally.wrong), (3, 0, 3, 0));
         }
     }
 
     #[test]
     fn a_wrong_value_is_noticed() {
-        let mut session = session(|_| ());
+        let mut client = client(|_| ());
         let (mut out, mut tally) = (Vec::new(), Tally::new());
-        session.request(&mut out);
-        let mut reply = answer(&session, &out);
+        client.request(&mut out);
+        let mut reply = answer(&client, &out);
         let at = reply.len() - 10;
         reply[at] ^= 1;
-        feed(&mut session, &reply, 5, &mut tally);
+        feed(&mut client, &reply, 5, &mut tally);
         assert_eq!(tally.wrong, 1);
         out.clear();
-        session.request(&mut out);
+        client.request(&mut out);
         feed(
-            &mut session,
+            &mut client,
             b"VALUE hi0000000001 0 2\r\nxx\r\nEND\r\n",
             100,
             &mut tally,
@@ -373,35 +373,35 @@ mod tests {
 
     #[test]
     fn a_miss_is_set_with_the_next_write() {
-        let mut session = session(|mix| mix.fill_on_miss = true);
+        let mut client = client(|mix| mix.fill_on_miss = true);
         let (mut out, mut tally) = (Vec::new(), Tally::new());
-        session.request(&mut out);
+        client.request(&mut out);
         let key = out[4..16].to_vec();
-        assert_eq!(feed(&mut session, b"END\r\n", 100, &mut tally), 1);
+        assert_eq!(feed(&mut client, b"END\r\n", 100, &mut tally), 1);
         assert_eq!((tally.hits, tally.misses), (0, 1));
         out.clear();
-        assert_eq!(session.request(&mut out), 2);
+        assert_eq!(client.request(&mut out), 2);
         assert_eq!((&out[..4], &out[4..16]), (&b"set "[..], &key[..]));
-        assert_eq!(feed(&mut session, b"STORED\r\nEND\r\n", 100, &mut tally), 2);
+        assert_eq!(feed(&mut client, b"STORED\r\nEND\r\n", 100, &mut tally), 2);
     }
 
     #[test]
     fn filling_stores_every_item_once() {
-        let load = session(|_| ()).load;
+        let load = client(|_| ()).load;
         let mut seen = Vec::new();
         for seat in 0..3 {
-            let mut session = load.session(seat, 3);
-            session.enter(Stage::Fill);
+            let mut client = load.client(seat, 3);
+            client.enter(Stage::Fill);
             let (mut out, mut tally) = (Vec::new(), Tally::new());
-            let count = session.request(&mut out);
+            let count = client.request(&mut out);
             let text = String::from_utf8_lossy(&out).into_owned();
             seen.extend(
                 text.split("\r\n")
                     .filter(|line| line.starts_with("set "))
                     .map(|line| line[4..16].to_string()),
             );
-            feed(&mut session, &b"STORED\r\n".repeat(count), 100, &mut tally);
-            assert_eq!(session.request(&mut out), 0, "nothing left");
+            feed(&mut client, &b"STORED\r\n".repeat(count), 100, &mut tally);
+            assert_eq!(client.request(&mut out), 0, "nothing left");
         }
         seen.sort();
         seen.dedup();
@@ -410,20 +410,20 @@ mod tests {
 
     #[test]
     fn errors_are_counted_and_nonsense_ends_the_run() {
-        let mut session = session(|_| ());
+        let mut client = client(|_| ());
         let (mut out, mut tally) = (Vec::new(), Tally::new());
-        session.request(&mut out);
-        assert_eq!(feed(&mut session, b"SERVER_ERROR busy\r\n", 100, &mut tally), 1);
+        client.request(&mut out);
+        assert_eq!(feed(&mut client, b"SERVER_ERROR busy\r\n", 100, &mut tally), 1);
         assert_eq!(
             (tally.errors, tally.first_error.as_deref()),
             (1, Some("SERVER_ERROR busy"))
         );
-        session.request(&mut out);
+        client.request(&mut out);
         assert!(
-            session.reply(b"STORED\r\n", &mut tally).is_err(),
+            client.reply(b"STORED\r\n", &mut tally).is_err(),
             "no get is answered so"
         );
-        assert!(session.reply(b"HTTP/1.1 400\r\n", &mut tally).is_err());
+        assert!(client.reply(b"HTTP/1.1 400\r\n", &mut tally).is_err());
     }
 
     #[test]
