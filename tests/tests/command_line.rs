@@ -133,6 +133,14 @@ fn kv_reports_a_missing_server() {
     assert!(ran.errors.contains(&address), "{ran:#?}");
 }
 
+/// Once it stored 10,000 keys in whatever listened on port 11211.
+#[test]
+fn bench_kv_asks_for_a_server() {
+    let ran = hikyaku().args(["bench", "kv"]).run();
+    assert_eq!(exit(&ran), Some(2), "{ran:#?}");
+    assert!(ran.errors.contains("<SERVER>"), "{ran:#?}");
+}
+
 #[test]
 fn bench_lists_its_tables() {
     for arguments in [["bench", "--help"], ["help", "bench"]] {

@@ -19,7 +19,8 @@ const PHASE_ALONE: Duration = Duration::from_secs(1);
 #[derive(clap::Args, Debug, Clone, Serialize)]
 pub struct Drive {
     /// The server: [NAME=]HOST:PORT or [NAME=]unix:PATH
-    #[arg(value_name = "SERVER", default_value = "127.0.0.1:11211")]
+    // No default: a load stores its keys, and should do so only where it was told to.
+    #[arg(value_name = "SERVER")]
     pub server: Target,
     /// Another server, which alternates with the first in short phases; may be repeated
     #[arg(long, value_name = "SERVER")]
@@ -166,7 +167,7 @@ mod tests {
             }
         );
         assert_eq!((plan.phase, plan.fill), (PHASE_OPEN, false));
-        let phase = |line| drive(line).plan(true).expect("plan").phase;
+        let phase = |line: &str| drive(&format!("h:1 {line}")).plan(true).expect("plan").phase;
         assert_eq!(phase(""), PHASE_ALONE);
         assert_eq!(phase("--duration 200ms"), Duration::from_millis(200));
         assert_eq!(phase("--vs h:1"), PHASE_CLOSED);
@@ -183,12 +184,15 @@ mod tests {
             "--rate 0",
         ] {
             assert!(
-                matches!(drive(line).plan(true), Err(Error::Option { .. })),
+                matches!(
+                    drive(&format!("h:1 {line}")).plan(true),
+                    Err(Error::Option { .. })
+                ),
                 "{line}"
             );
         }
         assert!(matches!(
-            drive("--tls --tls-ca /nowhere").plan(true),
+            drive("h:1 --tls --tls-ca /nowhere").plan(true),
             Err(Error::Tls(_))
         ));
     }

@@ -21,6 +21,7 @@ mod cli;
 mod client;
 mod config;
 mod generate;
+mod memcached_flags;
 mod serve;
 mod system;
 
@@ -38,13 +39,29 @@ fn main() -> ExitCode {
     if let Some(bench) = Bench::from_help(std::env::args_os().skip(1)) {
         return bench::run(&bench);
     }
-    match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    match cli.command {
         Command::Serve(flags) => serve::run(&flags),
         Command::Check { file } => check::run(&file),
         Command::Kv(asked) => client::run(&asked),
         Command::Bench(asked) => bench::run(&asked),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { directory } => generate::man(directory.as_deref()),
+    }
+}
+
+/// Prints why the command line cannot be understood, or the help that was asked for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match memcached_flags::explain(error, &arguments) {
+        Some(lines) => {
+            eprint!("{lines}");
+            ExitCode::from(USAGE)
+        }
+        None => error.exit(),
     }
 }
 

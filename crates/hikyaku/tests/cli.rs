@@ -58,6 +58,23 @@ fn wrong_flags_are_all_told_at_once() {
 }
 
 #[test]
+fn flags_of_memcached_are_answered_with_ours() {
+    let output = hikyaku(&[
+        "serve", "-m", "64", "-c1024", "-t", "4", "-I", "2m", "-S", "-l", "::1", "-U", "0", "-vv",
+    ]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    let flags: Vec<&str> = told.lines().filter_map(|line| line.split(' ').nth(1)).collect();
+    assert_eq!(flags, ["-m", "-c", "-t", "-I", "-S", "-l", "-U", "-vv"]);
+    assert!(
+        told.starts_with("memcached's -m is --capacity here, with a unit: --capacity 64MiB\n"),
+        "{told}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+    let output = hikyaku(&["serve", "-q"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("unexpected argument '-q'"));
+}
+
+#[test]
 fn a_wrong_log_level_is_told() {
     let output = hikyaku(&["serve", "--memcached", "127.0.0.1:0", "--log", "hikyaku=loud"]);
     let told = String::from_utf8_lossy(&output.stderr);

@@ -106,8 +106,8 @@ mod tests {
             "--keys 1000 --key-size 2",
             "--value-size 3GiB",
         ] {
-            let cli =
-                Cli::try_parse_from(std::iter::once("kv").chain(line.split_whitespace())).expect("valid");
+            let cli = Cli::try_parse_from(["kv", "127.0.0.1:1"].into_iter().chain(line.split_whitespace()))
+                .expect("valid");
             let found = run(cli.options);
             assert!(matches!(found, Err(Error::Option { .. })), "{line}: {found:?}");
         }
