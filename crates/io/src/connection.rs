@@ -25,11 +25,13 @@ use std::rc::Rc;
 use crate::Error;
 use crate::accept::Permit;
 use crate::core::Core;
+use crate::notifier::Notifier;
 use crate::queue::Queue;
 use crate::replies::{ReplyQueue, SharedReplies};
 use crate::tls::{HandshakePermit, TlsLayer};
 use crate::transport::Wire;
 
+pub(crate) use closing::{LINGER_BYTES_MAX, LINGER_MAX};
 pub(crate) use exchange::Lent;
 use input::Input;
 
@@ -40,8 +42,6 @@ pub(crate) struct Connection {
     /// Output that the kernel has refused so far.
     queue: Option<Box<Queue>>,
     replies: Option<SharedReplies>,
-    /// Bytes that this connection holds, as the loop counts them.
-    held: usize,
     /// Counts it among the connections of its listener.
     permit: Option<Permit>,
 }
@@ -54,7 +54,6 @@ impl Connection {
             input: Input::default(),
             queue: None,
             replies: None,
-            held: 0,
             permit: None,
         }
     }
@@ -80,6 +79,16 @@ impl Connection {
         replies
     }
 
+    /// A handle that asks for exchanges of this connection.
+    pub(crate) fn notifier(&mut self) -> Notifier {
+        self.input.has_notifier = true;
+        Notifier::new(self.core(), self.wire.source.token())
+    }
+
+    pub(crate) fn has_replies(&self) -> bool {
+        self.replies.is_some()
+    }
+
     fn has_open_replies(&self) -> bool {
         self.replies
             .as_ref()
@@ -93,11 +102,7 @@ impl Connection {
             + self.queue.as_ref().map_or(0, |queue| queue.held())
             + self.tls.as_ref().map_or(0, |tls| tls.held())
             + self.replies.as_ref().map_or(0, |replies| replies.borrow().held());
-        if held != self.held {
-            self.core().hold(self.held, held)?;
-            self.held = held;
-        }
-        Ok(())
+        self.wire.source.hold(held)
     }
 }
 
@@ -109,6 +114,6 @@ impl Drop for Connection {
             replies.borrow_mut().end();
         }
         // Holding less is never refused.
-        let _ = self.core().hold(self.held, 0);
+        let _ = self.wire.source.hold(0);
     }
 }

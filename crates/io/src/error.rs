@@ -39,12 +39,14 @@ pub enum Error {
         text: String,
     },
     /// All connections of the loop together would hold more than [`Config::held_max`](crate::Config::held_max)
-    /// bytes of partial requests and unsent replies, and this connection asked for the bytes too many.
-    #[error("connections of this loop hold {held} bytes, {asked} more would exceed {max}")]
+    /// bytes of partial requests and unsent replies, and this one held the most.
+    #[error(
+        "the connections of this loop would hold more than {max} bytes; this one holds {held} and asked for {asked}"
+    )]
     HeldLimit {
-        /// What is held now.
+        /// What this connection holds.
         held: usize,
-        /// What this connection wanted beyond that.
+        /// What it asked for beyond that; 0 if another connection asked.
         asked: usize,
         /// The bound.
         max: usize,
@@ -55,6 +57,9 @@ pub enum Error {
         /// The time-out.
         after: Duration,
     },
+    /// The deadline that [`Stream::set_deadline`](crate::Stream::set_deadline) set has passed.
+    #[error("the stream's deadline has passed")]
+    DeadlineExceeded,
     /// The TLS handshake took longer than it may.
     #[error("the TLS handshake took longer than {after:?}")]
     HandshakeTimeout {

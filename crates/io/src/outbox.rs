@@ -91,7 +91,9 @@ pub(crate) fn empty(core: &Core) {
         let outbox = &mut *core.outbox.borrow_mut();
         for batched in &mut outbox.batch[..outbox.used] {
             let returned = send(core, batched);
-            core.sources.borrow_mut().left(batched.token, returned.is_none());
+            core.sources
+                .borrow_mut()
+                .left(batched.token, returned.is_none(), core.tick());
             if let Some(returned) = returned {
                 outbox.returned.insert(batched.token, returned);
                 refused.push(batched.token);
@@ -113,15 +115,18 @@ pub(crate) fn empty(core: &Core) {
 fn send(core: &Core, batched: &Batched) -> Option<Returned> {
     match sys::send(batched.fd, &batched.bytes) {
         Ok(count) if count == batched.bytes.len() => None,
-        Ok(count) => Some(refused(core, &batched.bytes[count..])),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => Some(refused(core, &batched.bytes)),
+        Ok(count) => Some(refused(core, batched.token, &batched.bytes[count..])),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            Some(refused(core, batched.token, &batched.bytes))
+        }
         Err(error) => Some(Returned::Failed(Error::system("send")(error))),
     }
 }
 
 #[cold]
-fn refused(core: &Core, bytes: &[u8]) -> Returned {
-    match core.hold(0, bytes.len()) {
+fn refused(core: &Core, token: u64, bytes: &[u8]) -> Returned {
+    let (held, _) = core.sources.borrow_mut().held(token);
+    match core.hold(token, held + bytes.len()) {
         Ok(()) => Returned::Refused(bytes.to_vec()),
         Err(error) => Returned::Failed(error),
     }

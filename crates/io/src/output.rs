@@ -100,6 +100,8 @@ pub struct Output {
     /// Where in `bytes` a piece stands, and the piece; in order.
     pub(crate) pieces: Vec<(usize, Piece)>,
     piece_bytes: u64,
+    /// Bytes of memory that the pieces keep.
+    piece_memory: usize,
     limit: usize,
 }
 
@@ -115,6 +117,7 @@ impl Output {
             bytes: Vec::new(),
             pieces: Vec::new(),
             piece_bytes: 0,
+            piece_memory: 0,
             limit,
         }
     }
@@ -136,6 +139,7 @@ impl Output {
         let piece = piece.into();
         if piece.len() > 0 {
             self.piece_bytes += piece.len();
+            self.piece_memory += piece.held();
             self.pieces.push((self.bytes.len(), piece));
         }
     }
@@ -185,19 +189,26 @@ impl Output {
         self.pieces
             .extend(other.pieces.drain(..).map(|(at, piece)| (at + shift, piece)));
         self.piece_bytes += other.piece_bytes;
+        self.piece_memory += other.piece_memory;
         other.clear();
     }
 
     /// Bytes of memory that it keeps.
     pub(crate) fn held(&self) -> usize {
-        self.bytes.capacity() + self.pieces.iter().map(|(_, piece)| piece.held()).sum::<usize>()
+        self.bytes.capacity() + self.piece_memory
+    }
+
+    /// Bytes of its content that are in memory of its own: no shared bytes and no files.
+    #[inline]
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.len() + self.piece_memory
     }
 
     /// Empties it and gives back memory that an unusually large exchange made it take.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.pieces.clear();
-        self.piece_bytes = 0;
+        (self.piece_bytes, self.piece_memory) = (0, 0);
         if self.bytes.capacity() > 4 * self.limit.max(1024) {
             self.bytes = Vec::new();
         }
@@ -218,12 +229,50 @@ pub struct Took {
     /// Whatever it says, a closure that consumed something, or filled the output, and left input beyond `need` is
     /// called again with the rest at once, and one that did neither waits for at least a byte more.
     pub need: usize,
+    /// What else the closure is called again for.
+    pub again: Again,
+}
+
+/// What a closure is called again for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Again {
+    /// Input alone.
+    #[default]
+    Input,
+    /// Room in the output: the closure is called again as soon as the kernel has taken all it wrote, with whatever input
+    /// there is then, perhaps none. So a protocol that interleaves several messages writes one frame of each at a time,
+    /// and decides late whose turn it is. A closure that has nothing to write must not ask for room: it would be called
+    /// without end.
+    Room,
+}
+
+impl Took {
+    /// So many bytes are consumed, and the closure waits until `need` others lie in the input.
+    #[inline]
+    #[must_use]
+    pub fn waiting(consumed: usize, need: usize) -> Took {
+        Took {
+            consumed,
+            need,
+            again: Again::Input,
+        }
+    }
+}
+
+impl Default for Took {
+    fn default() -> Took {
+        Took::from(0)
+    }
 }
 
 impl From<usize> for Took {
     #[inline]
     fn from(consumed: usize) -> Took {
-        Took { consumed, need: 1 }
+        Took {
+            consumed,
+            need: 1,
+            again: Again::Input,
+        }
     }
 }
 
@@ -233,13 +282,14 @@ impl From<usize> for Took {
 pub enum Exchange {
     /// The closure ran; there may be more to come.
     Open,
-    /// The closure did not run: the peer has ended its side, or a reply was aborted, and no reply is open any more.
+    /// The closure did not run: the peer has ended its side, or a reply was aborted, and no reply is open any more. A
+    /// stream with a [`Notifier`](crate::Notifier) is told so once, and goes on for its notifications.
     Ended {
         /// Whether the peer ended between two messages, leaving nothing unconsumed, and under TLS said so. What was
         /// left unconsumed can still be seen by its length, [`Stream::buffered`](crate::Stream::buffered).
         clean: bool,
     },
     /// The closure did not run: the loop is draining, no part of a request is held, no reply is open and nothing more
-    /// has come. Whoever does not close the stream now is told again by the next exchange that would have to wait.
+    /// has come. A stream is told so once; a protocol that has announced the end to its peer may go on until then.
     Draining,
 }

@@ -13,9 +13,10 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::mem;
 use std::rc::Rc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use crate::core::Core;
@@ -28,6 +29,8 @@ const PARKED_MAX: usize = 256 << 10;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Open,
+    /// Open, and nothing of it leaves even when it is the oldest.
+    HeldBack,
     Done,
     Aborted,
 }
@@ -74,12 +77,17 @@ pub(crate) struct ReplyQueue {
     ordered: bool,
     open: usize,
     open_max: usize,
+    /// Bytes of memory that parked replies keep.
     parked: usize,
+    /// Replies that are held back.
+    held_back: usize,
     /// The stream is about to look by itself.
     lent: bool,
     /// Nothing is wanted any more: a reply was aborted, or the stream has gone.
     over: bool,
     waker: Option<Waker>,
+    /// Replies that wait for room.
+    room: Vec<Waker>,
 }
 
 pub(crate) type SharedReplies = Rc<RefCell<ReplyQueue>>;
@@ -95,6 +103,8 @@ impl ReplyQueue {
             open: 0,
             open_max: open_max.max(1),
             parked: 0,
+            held_back: 0,
+            room: Vec::new(),
             lent: false,
             over: false,
             waker: None,
@@ -129,6 +139,7 @@ impl ReplyQueue {
     pub(crate) fn swap(&mut self, output: &mut Output, lent: bool) {
         mem::swap(&mut self.ready, output);
         self.lent = lent;
+        self.tell_room();
     }
 
     /// Moves what was written to the stream's output while that was lent behind what the replies wrote.
@@ -151,6 +162,34 @@ impl ReplyQueue {
         self.over = true;
         self.slots = VecDeque::new();
         self.ready.clear();
+        self.tell_room();
+    }
+
+    /// Wakes those that wait for room: there may be some, or there will be none.
+    #[inline]
+    fn tell_room(&mut self) {
+        if !self.room.is_empty() {
+            mem::take(&mut self.room).into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Waits until a reply may write more.
+    fn poll_room(&mut self, number: u64, context: &Context<'_>) -> Poll<Result<(), Gone>> {
+        if self.over {
+            return Poll::Ready(Err(Gone));
+        }
+        let room = if self.is_oldest(number) {
+            !self.ready.full()
+        } else {
+            !self.ordered || self.parked < PARKED_MAX
+        };
+        if room {
+            return Poll::Ready(Ok(()));
+        }
+        if !self.room.iter().any(|waker| waker.will_wake(context.waker())) {
+            self.room.push(context.waker().clone());
+        }
+        Poll::Pending
     }
 
     /// The number of a new reply.
@@ -172,7 +211,31 @@ impl ReplyQueue {
     /// Whether a reply writes straight to the output.
     #[inline]
     fn is_oldest(&self, number: u64) -> bool {
-        self.ordered && number == self.base
+        self.ordered && number == self.base && (self.held_back == 0 || !self.is_held_back(number))
+    }
+
+    #[cold]
+    fn is_held_back(&self, number: u64) -> bool {
+        self.slots[(number - self.base) as usize].state == State::HeldBack
+    }
+
+    /// Holds an ordered reply back, or no longer; returns whom to tell that there is something to send.
+    fn hold_back(&mut self, number: u64, hold: bool) -> Option<Waker> {
+        if self.over || !self.ordered || self.is_held_back(number) == hold {
+            return None;
+        }
+        let slot = &mut self.slots[(number - self.base) as usize];
+        if hold {
+            slot.state = State::HeldBack;
+            self.held_back += 1;
+            return None;
+        }
+        slot.state = State::Open;
+        self.held_back -= 1;
+        if number == self.base {
+            self.advance();
+        }
+        self.whom_to_wake()
     }
 
     fn parked(&mut self, number: u64) -> &mut Output {
@@ -188,9 +251,16 @@ impl ReplyQueue {
             return None;
         }
         self.open -= 1;
+        if self.held_back > 0 && self.ordered && self.is_held_back(number) {
+            self.held_back -= 1;
+        }
         if !self.ordered {
             self.over |= state == State::Aborted;
-        } else if number == self.base && self.slots.len() == 1 && state == State::Done {
+        } else if number == self.base
+            && self.slots.len() == 1
+            && state == State::Done
+            && self.slots[0].parked.is_none()
+        {
             self.slots.pop_front();
             self.base += 1;
         } else {
@@ -205,8 +275,11 @@ impl ReplyQueue {
     /// Lets everything leave that no unfinished reply stands before.
     fn advance(&mut self) {
         while let Some(slot) = self.slots.front_mut() {
+            if slot.state == State::HeldBack {
+                break;
+            }
             if let Some(mut parked) = slot.parked.take() {
-                self.parked -= parked.len();
+                self.parked -= parked.memory();
                 // Of an aborted reply nothing is to be seen that has not left already.
                 if slot.state != State::Aborted {
                     self.ready.append(&mut parked);
@@ -214,11 +287,11 @@ impl ReplyQueue {
                 }
             }
             match slot.state {
-                State::Open => return,
+                State::Open | State::HeldBack => break,
                 State::Aborted => {
                     self.over = true;
                     self.slots = VecDeque::new();
-                    return;
+                    break;
                 }
                 State::Done => {
                     self.slots.pop_front();
@@ -226,6 +299,7 @@ impl ReplyQueue {
                 }
             }
         }
+        self.tell_room();
     }
 
     #[inline]
@@ -234,9 +308,14 @@ impl ReplyQueue {
     }
 }
 
+/// The stream that a reply belongs to has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the stream has ended")]
+pub struct Gone;
+
 /// The ordered replies of a stream; made by [`Stream::replies`](crate::Stream::replies).
 ///
-/// The stream sends what they write by itself, as long as its task waits in [`turn`](crate::Stream::exchange) or another of
+/// The stream sends what they write by itself, as long as its task waits in [`exchange`](crate::Stream::exchange) or another of
 /// its methods. A protocol that answers by replies writes nothing else to the output.
 #[derive(Clone)]
 pub struct Replies(pub(crate) SharedReplies);
@@ -312,11 +391,43 @@ impl Reply {
             return f(self.own.get_or_insert_default());
         }
         let parked = queue.parked(self.number);
-        let before = parked.len();
+        let before = parked.memory();
         let result = f(parked);
-        let grown = parked.len() - before;
+        let grown = parked.memory() - before;
         queue.parked += grown;
         result
+    }
+
+    /// Waits until the reply may write more: until the peer has taken most of what the oldest reply has written, or, for
+    /// a younger one, until less than 256 KiB are parked. A reply of unknown length calls this before each part, or its
+    /// connection may be ended for holding the most.
+    ///
+    /// # Errors
+    /// [`Gone`] when the stream has ended: whatever is written then is discarded.
+    pub async fn room(&mut self) -> Result<(), Gone> {
+        poll_fn(|context| self.queue.borrow_mut().poll_room(self.number, context)).await
+    }
+
+    /// Whether the stream has ended, so that nothing that is written arrives.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.queue.borrow().over
+    }
+
+    /// Lets nothing of the reply leave before it is [released](Reply::release) or finished, even when it is the oldest:
+    /// for one that is written before what it says is true, such as that a commit has succeeded. At most 256 KiB can be
+    /// held back while waiting for [`room`](Reply::room). What has left already is not affected. Unordered replies leave
+    /// when they are finished anyway.
+    pub fn hold_back(&mut self) {
+        self.queue.borrow_mut().hold_back(self.number, true);
+    }
+
+    /// Lets the reply leave as soon as it is the oldest.
+    pub fn release(&mut self) {
+        let waker = self.queue.borrow_mut().hold_back(self.number, false);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     /// Ends the connection, after the replies before this one have left.

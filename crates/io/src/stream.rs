@@ -7,19 +7,22 @@ use std::future::{Future, poll_fn};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::connection::{Connection, Lent};
+use crate::connection::{Connection, LINGER_BYTES_MAX, LINGER_MAX, Lent};
 use crate::core::Core;
+use crate::halves::{self, ReadHalf, WriteHalf};
+use crate::notifier::Notifier;
 use crate::output::{Exchange, Output, Piece, Took};
 use crate::replies::{Replies, Unordered};
 use crate::source::Source;
+use crate::sys::SocketOption;
 use crate::tls::TlsInfo;
 use crate::transport::{Transport, Wire};
 use crate::{Error, Peer, pair, sys};
 
-/// How long [`Stream::close`] waits for a peer that goes on sending to see that we are done.
-const LINGER_MAX: Duration = Duration::from_secs(1);
+/// The farthest deadline: ticks go round in 49 days.
+const DEADLINE_MAX: Duration = Duration::from_secs(20 * 24 * 3600);
 
 /// A connection.
 ///
@@ -29,7 +32,22 @@ pub struct Stream {
     connection: Box<Connection>,
 }
 
+/// What [`Stream::liveness`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// Nothing has come.
+    Quiet,
+    /// Input has come, and is kept for the next exchange.
+    Input,
+    /// The peer has ended its side, or the connection has failed.
+    Ended,
+}
+
 impl Stream {
+    pub(crate) fn from_connection(connection: Box<Connection>) -> Stream {
+        Stream { connection }
+    }
+
     pub(crate) fn new(wire: Wire) -> Stream {
         Stream {
             connection: Box::new(Connection::new(wire)),
@@ -165,21 +183,57 @@ impl Stream {
         poll_fn(|context| self.connection.poll_flush(context)).await
     }
 
-    /// Sends what is left, tells the peer that this was all, and closes, in such a way that everything arrives: a
-    /// kernel that is still sent to resets the connection, so a peer in the midst of sending gets a second to stop.
+    /// Sends what is left and ends our side of the stream: the peer reads an end after that. Input can still be read;
+    /// writing is an error from now on.
+    ///
+    /// # Errors
+    /// As [`exchange`](Stream::exchange).
+    pub async fn shutdown_write(&mut self) -> Result<(), Error> {
+        let mut notified = false;
+        poll_fn(|context| self.connection.poll_shutdown(context, &mut notified)).await
+    }
+
+    /// Sends what is left, ends our side, and closes when the peer has ended its own, which it does when it has read
+    /// everything: a socket that is closed while its peer still sends resets the connection, and what the peer has not
+    /// read is lost. So the reply to a request whose body is too large arrives while the body is on its way. The wait is
+    /// bounded: by a second, by 16 MiB of input, which is discarded, and while the loop drains by what has come already.
     ///
     /// # Errors
     /// As [`exchange`](Stream::exchange); the connection is closed all the same.
-    pub async fn close(mut self) -> Result<(), Error> {
-        self.flush().await?;
-        self.connection.send_close_notify()?;
-        self.flush().await?;
-        self.connection.shutdown()?;
-        if self.connection.has_unread_input() {
-            let to_the_end = poll_fn(|context| self.connection.poll_discard(context, &mut { u64::MAX }));
-            let _ = crate::timeout(LINGER_MAX, to_the_end).await;
-        }
-        Ok(())
+    pub fn close(mut self) -> impl Future<Output = Result<(), Error>> {
+        // Boxed, so that the future of an idle connection is no larger for its end.
+        Box::pin(async move {
+            self.connection.prepare_close();
+            self.shutdown_write().await?;
+            if self.connection.must_linger() {
+                let mut left = LINGER_BYTES_MAX;
+                let to_the_end = poll_fn(|context| self.connection.poll_discard(context, &mut left));
+                let _ = crate::timeout(LINGER_MAX, to_the_end).await;
+            }
+            Ok(())
+        })
+    }
+
+    /// What has become of a stream on which no input is expected: a connection of a pool is fit for use while it is
+    /// [`Quiet`](Liveness::Quiet). Asks the kernel, so it knows of an end that no event has told yet.
+    pub fn liveness(&mut self) -> Liveness {
+        self.connection.liveness()
+    }
+
+    /// A handle by which any task of this loop, and through [`remote`](Notifier::remote) any thread, has the closure of
+    /// [`exchange`](Stream::exchange) called although there may be no input: for output that no request asked for.
+    pub fn notifier(&mut self) -> Notifier {
+        self.connection.notifier()
+    }
+
+    /// Divides the stream into halves which read and write independently: output that the peer does not read does not
+    /// stop input, and the other way round.
+    ///
+    /// # Panics
+    /// If the stream is answered by [`Replies`] or [`Unordered`], which need both halves.
+    #[must_use]
+    pub fn split(self) -> (ReadHalf, WriteHalf) {
+        halves::split(self.connection)
     }
 
     /// Who is at the other end.
@@ -223,6 +277,31 @@ impl Stream {
     /// Has the stream's methods fail when nothing came or went for so long; zero is never.
     pub fn set_idle_timeout(&mut self, timeout: Duration) {
         self.connection.wire.source.set_idle(timeout);
+    }
+
+    /// Has the stream's methods fail with [`Error::DeadlineExceeded`] from an instant on, whatever moves until then;
+    /// `None` lifts the deadline. For the time that a header, a handshake, a request or a response may take as a whole.
+    /// To set and lift it with each request costs no timer each.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        let core = self.connection.core();
+        // Farther away than ticks go is as good as never.
+        let latest = core.now() + DEADLINE_MAX;
+        let tick = deadline.map(|deadline| core.tick_of(deadline.min(latest)));
+        self.connection.wire.source.set_deadline(tick);
+    }
+
+    /// Has the kernel take no more output than leaves this many bytes unsent, by `TCP_NOTSENT_LOWAT`: what is to be sent
+    /// next is then decided late, when the peer is about to receive it.
+    ///
+    /// # Errors
+    /// When it is no TCP connection.
+    pub fn set_notsent_lowat(&mut self, bytes: u32) -> Result<(), Error> {
+        let value = i32::try_from(bytes).unwrap_or(i32::MAX);
+        let set = match &self.connection.wire.transport {
+            Transport::Socket(fd) => sys::set_option(fd, SocketOption::NotSentLowWater, value),
+            _ => Err(std::io::ErrorKind::Unsupported.into()),
+        };
+        set.map_err(Error::system("setsockopt(TCP_NOTSENT_LOWAT)"))
     }
 
     /// How many bytes of input lie here unconsumed.

@@ -386,6 +386,8 @@ pub(crate) enum SocketOption {
     ReuseAddress,
     ReusePort,
     OnlyV6,
+    /// Unsent bytes above which a socket takes no more.
+    NotSentLowWater,
 }
 
 impl SocketOption {
@@ -396,6 +398,7 @@ impl SocketOption {
             SocketOption::ReuseAddress => (libc::SOL_SOCKET, libc::SO_REUSEADDR),
             SocketOption::ReusePort => (libc::SOL_SOCKET, libc::SO_REUSEPORT),
             SocketOption::OnlyV6 => (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY),
+            SocketOption::NotSentLowWater => (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT),
         }
     }
 }
@@ -426,6 +429,23 @@ fn option(fd: &OwnedFd, level: c_int, name: c_int) -> io::Result<c_int> {
     // SAFETY: the kernel writes at most `length` bytes to `value`.
     retry(|| unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, pointer, &raw mut length) as isize })?;
     Ok(value)
+}
+
+fn queued(fd: &OwnedFd, request: libc::Ioctl) -> io::Result<u32> {
+    let mut count: c_int = 0;
+    // SAFETY: the requests that this is called with write one integer, which `count` is.
+    retry(|| unsafe { libc::ioctl(fd.as_raw_fd(), request, &raw mut count) as isize })?;
+    Ok(count.max(0) as u32)
+}
+
+/// Bytes written to a socket that its peer has not acknowledged.
+pub(crate) fn unsent(fd: &OwnedFd) -> io::Result<u32> {
+    queued(fd, libc::TIOCOUTQ)
+}
+
+/// Bytes in a pipe that have not been read.
+pub(crate) fn unread(fd: &OwnedFd) -> io::Result<u32> {
+    queued(fd, libc::FIONREAD)
 }
 
 /// What became of a connection that was under way.

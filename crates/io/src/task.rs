@@ -170,9 +170,12 @@ impl Tasks {
         self.free.push(id.index() as u32);
     }
 
-    /// Any task there is, for ending them all.
-    pub(crate) fn take_any(&mut self) -> Option<Task> {
-        self.slots.iter_mut().find_map(|slot| slot.future.take())
+    /// All tasks there are, for ending them.
+    pub(crate) fn take_all(&mut self) -> Vec<Task> {
+        self.slots
+            .iter_mut()
+            .filter_map(|slot| slot.future.take())
+            .collect()
     }
 }
 

@@ -88,6 +88,8 @@ impl Wire {
             Ok(count) => {
                 if count < destination.len() {
                     self.source.drained();
+                } else {
+                    self.source.touch();
                 }
                 Ok(Some(count))
             }
@@ -131,9 +133,7 @@ impl Wire {
     ) -> Result<usize, Error> {
         match result {
             Ok(count) => {
-                if count < asked {
-                    self.source.clear(WRITABLE);
-                }
+                self.source.wrote(count == asked);
                 Ok(count)
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -209,8 +209,21 @@ impl Wire {
         match result {
             Ok(0) => Err(Error::FileEnded { missing: length }),
             // `sendfile` may stop between pages: only a refusal says that the socket is full.
-            Ok(count) => Ok(count as u64),
+            Ok(count) => {
+                self.source.touch();
+                Ok(count as u64)
+            }
             refused => self.wrote(refused, asked, "sendfile").map(|count| count as u64),
+        }
+    }
+
+    /// Bytes that were written and the peer has not acknowledged, or not read.
+    pub(crate) fn unacknowledged(&self) -> Option<u32> {
+        match &self.transport {
+            Transport::Socket(fd) => sys::unsent(fd).ok(),
+            Transport::Pipe(fd) => sys::unread(fd).ok(),
+            // A pair tells each byte that is read.
+            Transport::Memory(_) => None,
         }
     }
 

@@ -106,6 +106,11 @@ impl<T> Wheel<T> {
             .is_some_and(|entry| entry.generation == key.generation && entry.value.is_some())
     }
 
+    /// When an entry fires that has not fired yet.
+    pub(crate) fn when(&self, key: Key) -> Option<u64> {
+        self.contains(key).then(|| self.entries[key.index as usize].when)
+    }
+
     /// Moves to `now` and appends what is due to `due`, in the order of deadlines.
     pub(crate) fn expire(&mut self, now: u64, due: &mut Vec<T>) {
         while let Some((level, slot, start)) = self.first() {

@@ -115,7 +115,7 @@ fn a_closure_is_called_again_only_when_there_is_what_it_needs() {
             for (consumed, need) in [(0, 1), (2, 20), (0, 10_000), (10_000, 1)] {
                 let turn = server.exchange(|input, _| {
                     log.borrow_mut().push(input.len());
-                    Took { consumed, need }
+                    Took::waiting(consumed, need)
                 });
                 assert_eq!(turn.await.unwrap(), Exchange::Open);
             }
@@ -302,13 +302,7 @@ fn a_connection_that_would_hold_too_much_is_ended_and_the_others_live() {
         io::spawn(count_lines(modest));
         io::spawn(async move { while greedy_client.send(vec![b'x'; 10_000]).await.is_ok() {} });
         let error = loop {
-            match greedy
-                .exchange(|_, _| Took {
-                    consumed: 0,
-                    need: usize::MAX,
-                })
-                .await
-            {
+            match greedy.exchange(|_, _| Took::waiting(0, usize::MAX)).await {
                 Ok(Exchange::Open) => {}
                 Ok(Exchange::Ended { .. } | Exchange::Draining) => panic!("nobody closed it"),
                 Err(error) => break error,
@@ -322,22 +316,35 @@ fn a_connection_that_would_hold_too_much_is_ended_and_the_others_live() {
         assert_eq!(&answer, b"5\n");
 
         // Unsent replies count as well, and what the first one held is free again.
-        let (mut client, mut server) = Stream::pair();
-        client.send(&b"?"[..]).await.unwrap();
-        let turn = server.exchange(|_, output| {
+        let (mut large_client, mut large) = Stream::pair();
+        large_client.send(&b"?"[..]).await.unwrap();
+        let exchange = large.exchange(|input, output| {
             output.write(&[b'x'; 64 << 10]);
             output.write(&[b'x'; 99_000]);
-            0
+            input.len()
         });
-        assert_eq!(turn.await.unwrap(), Exchange::Open);
+        assert_eq!(exchange.await.unwrap(), Exchange::Open);
         let (mut client, mut server) = Stream::pair();
         client.send(&b"?"[..]).await.unwrap();
-        let turn = server.exchange(|_, output| {
+        let exchange = server.exchange(|input, output| {
             output.write(&[b'x'; 64 << 10]);
             output.write(&[b'x'; 10_000]);
-            0
+            input.len()
         });
-        assert!(matches!(turn.await, Err(Error::HeldLimit { asked: 10_000, .. })));
+        assert_eq!(exchange.await.unwrap(), Exchange::Open);
+        // Not the one that asked last, but the one that holds the most.
+        let error = large.flush().await.unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::HeldLimit {
+                    held: 99_000..,
+                    asked: 0,
+                    ..
+                }
+            ),
+            "{error}"
+        );
     });
 }
 

@@ -194,13 +194,7 @@ fn a_goodbye_is_told_from_a_cut() {
         async move {
             let end = loop {
                 // Wants ten bytes and never gets them.
-                match stream
-                    .exchange(|_, _| io::Took {
-                        consumed: 0,
-                        need: 10,
-                    })
-                    .await
-                {
+                match stream.exchange(|_, _| io::Took::waiting(0, 10)).await {
                     Ok(Exchange::Open) => {}
                     end => break end,
                 }

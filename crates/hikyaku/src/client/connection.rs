@@ -105,7 +105,7 @@ impl Connection {
                     done = Some(result);
                     Took::from(used)
                 }
-                Parsed::More(need) => Took { consumed: 0, need },
+                Parsed::More(need) => Took::waiting(0, need),
             });
             let turn = turn.await?;
             match done {

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use super::Connection;
 use crate::Error;
-use crate::source::{READABLE, WRITABLE};
+use crate::source::{FAULTS, READABLE, WRITABLE};
 
 impl Connection {
     pub(crate) fn poll_read_exact(
@@ -61,6 +61,9 @@ impl Connection {
         if !self.core().may_go_on(context) {
             return Poll::Pending;
         }
+        if self.wire.source.bits() & FAULTS != 0 {
+            self.check_faults()?;
+        }
         self.settle_outbox()?;
         if let Some(replies) = &self.replies {
             replies.borrow_mut().wait(context);
@@ -71,7 +74,7 @@ impl Connection {
                 return Poll::Pending;
             }
         }
-        if self.may_read()? {
+        if self.may_read() {
             return Poll::Ready(Ok(()));
         }
         let interest = if self.must_flush() {

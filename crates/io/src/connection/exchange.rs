@@ -3,7 +3,8 @@
 use super::Connection;
 use crate::Error;
 use crate::core::Hot;
-use crate::output::{Output, Took};
+use crate::output::{Again, Output, Took};
+use crate::source::NOTIFIED;
 
 /// Where the input lies that is lent to a closure, or why there is none.
 #[derive(Clone, Copy)]
@@ -22,6 +23,9 @@ impl Connection {
     /// Prepares the loop's output for a closure.
     #[inline]
     pub(crate) fn begin(&mut self, output: &mut Output) {
+        if self.input.has_notifier {
+            self.wire.source.clear(NOTIFIED);
+        }
         if !output.is_empty() {
             // A closure that panicked left it behind.
             output.clear();
@@ -37,18 +41,26 @@ impl Connection {
         if let Some(replies) = &self.replies {
             replies.borrow_mut().take_back(&mut hot.output);
         }
-        let Took { consumed, need } = took;
-        let progress = consumed > 0 || hot.output.full();
-        let left = match lent {
-            Lent::Hot(length) if consumed == length => 0,
-            _ => self.settle_input(lent, consumed, hot)?,
-        };
-        self.input.need = if progress { need.max(1) } else { need.max(left + 1) };
+        self.input.wants_room = took.again == Again::Room;
+        self.settle_input(lent, took, hot)?;
         self.write_output(&mut hot.output)
     }
 
+    /// Keeps what a closure left of the input, and notes how much the next one needs.
+    #[inline]
+    pub(crate) fn settle_input(&mut self, lent: Lent, took: Took, hot: &Hot) -> Result<(), Error> {
+        let Took { consumed, need, .. } = took;
+        let progress = consumed > 0 || hot.output.full();
+        let left = match lent {
+            Lent::Hot(length) if consumed == length => 0,
+            _ => self.keep_unconsumed(lent, consumed, hot)?,
+        };
+        self.input.need = if progress { need.max(1) } else { need.max(left + 1) };
+        Ok(())
+    }
+
     /// Drops what was consumed and keeps the rest; returns the number of bytes kept.
-    fn settle_input(&mut self, lent: Lent, consumed: usize, hot: &Hot) -> Result<usize, Error> {
+    fn keep_unconsumed(&mut self, lent: Lent, consumed: usize, hot: &Hot) -> Result<usize, Error> {
         let length = match lent {
             Lent::Hot(length) => length,
             _ => self.input.rest.len(),

@@ -1,28 +1,55 @@
-//! Idleness: when silence is the peer's fault, and when it is ours.
+//! Idleness, deadlines and eviction: why a connection ends although its peer has not ended it.
 
 use super::Connection;
 use crate::Error;
 use crate::core::Counters;
-use crate::source::EXPIRED;
+use crate::source::{EVICTED, EXPIRED, LATE, READABLE, WRITABLE};
 
 impl Connection {
-    /// Ends an idle connection, unless a reply is still being worked on: then it gets the whole timeout again.
+    /// Looks at what a timer or the loop's memory bound has to say against the connection.
     #[cold]
-    pub(super) fn handle_idle_timeout(&self) -> Result<(), Error> {
-        if !self.has_open_replies() {
-            return Err(self.idle_timeout());
-        }
+    pub(super) fn check_faults(&mut self) -> Result<(), Error> {
         let source = &self.wire.source;
-        source.clear(EXPIRED);
-        source.set_idle(source.idle());
+        let bits = source.bits();
+        if bits & EVICTED != 0 {
+            let (held, max) = (source.held(), self.core().config.held_max);
+            return Err(Error::HeldLimit { held, asked: 0, max });
+        }
+        if bits & LATE != 0 {
+            return Err(Error::DeadlineExceeded);
+        }
+        if bits & EXPIRED != 0 {
+            return self.check_idle();
+        }
         Ok(())
     }
 
-    #[cold]
-    pub(super) fn idle_timeout(&self) -> Error {
-        Counters::add(&self.core().counters.idle_ended);
-        Error::IdleTimeout {
-            after: self.wire.source.idle(),
+    /// Ends a connection whose peer owes us something: to read what was sent, or else a request. A peer that does either
+    /// slowly, or waits for a reply, gets the whole timeout again.
+    fn check_idle(&mut self) -> Result<(), Error> {
+        let source = &self.wire.source;
+        let progress = self.peer_has_read();
+        let innocent = if self.must_flush() {
+            progress
+        } else {
+            progress || self.has_open_replies() || source.bits() & READABLE != 0
+        };
+        if !innocent {
+            Counters::add(&self.core().counters.idle_ended);
+            let after = source.idle();
+            return Err(Error::IdleTimeout { after });
         }
+        source.set_idle(source.idle());
+        if self.must_flush() {
+            // The kernel announces room only when much of its buffer is free; it takes bytes before that.
+            source.set(WRITABLE);
+        }
+        Ok(())
+    }
+
+    /// Whether the peer has taken something out of the kernel's buffer since this was asked last.
+    fn peer_has_read(&self) -> bool {
+        let left = self.wire.unacknowledged().filter(|&left| left > 0);
+        left.is_some_and(|left| self.wire.source.note_unacknowledged(left))
     }
 }

@@ -1,13 +1,15 @@
 //! The input of a connection: what a closure left unconsumed, and when a read is worth trying.
 
+use std::mem;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use super::{Connection, Lent};
 use crate::Error;
 use crate::core::Hot;
+use crate::replies::SharedReplies;
 use crate::rest::Rest;
-use crate::source::{EXPIRED, POSTED, READABLE, RETURNED};
+use crate::source::{FAULTS, NOTIFIED, POSTED, READABLE, RETURNED, WRITABLE};
 
 /// A remainder up to this size is copied before the bytes that follow it; a larger one has them copied behind it.
 const REJOIN_MAX: usize = 4 << 10;
@@ -20,6 +22,14 @@ pub(super) struct Input {
     pub(super) need: usize,
     /// Whether the peer has ended its side.
     pub(super) ended: bool,
+    /// Whether the closure wants to be called again as soon as its output has left.
+    pub(super) wants_room: bool,
+    /// Whether a notifier may ask for an exchange at any time.
+    pub(super) has_notifier: bool,
+    /// Whether an exchange has told that the peer ended its side.
+    told_end: bool,
+    /// Whether an exchange has told that the loop drains.
+    told_drain: bool,
 }
 
 impl Default for Input {
@@ -28,6 +38,10 @@ impl Default for Input {
             rest: Rest::default(),
             need: 1,
             ended: false,
+            wants_room: false,
+            has_notifier: false,
+            told_end: false,
+            told_drain: false,
         }
     }
 }
@@ -49,13 +63,38 @@ impl Connection {
         }
         self.core().spend_exchange();
         let bits = self.wire.source.bits();
-        let goes_on = bits & READABLE != 0 || !self.input.rest.is_empty();
+        if bits & FAULTS != 0 {
+            self.check_faults()?;
+        }
+        let goes_on =
+            bits & (READABLE | NOTIFIED) != 0 || !self.input.rest.is_empty() || self.input.wants_room;
         if bits & RETURNED != 0 || (bits & POSTED != 0 && goes_on) {
             self.settle_outbox()?;
         }
         if self.replies.is_some() || self.must_flush() {
             ready!(self.poll_before_input(context))?;
         }
+        self.poll_lendable(context)
+    }
+
+    /// As [`poll_input`](Connection::poll_input), for a half that reads: output of the other half does not hold it up.
+    pub(crate) fn poll_input_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<Lent, Error>> {
+        if !self.core().may_go_on(context) {
+            return Poll::Pending;
+        }
+        self.core().spend_exchange();
+        if self.wire.source.bits() & FAULTS != 0 {
+            self.check_faults()?;
+        }
+        if let (Some(tls), None) = (&mut self.tls, &self.queue) {
+            // What TLS itself has to answer, such as a key update.
+            tls.flush(&self.wire)?;
+        }
+        self.poll_lendable(context)
+    }
+
+    #[inline]
+    fn poll_lendable(&mut self, context: &mut Context<'_>) -> Poll<Result<Lent, Error>> {
         if !self.input.rest.is_empty() && self.input.rest.len() >= self.input.need {
             return Poll::Ready(Ok(Lent::Rest));
         }
@@ -64,12 +103,15 @@ impl Connection {
 
     /// The output of earlier exchanges, and replies.
     fn poll_before_input(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        ready!(self.poll_flush(context))?;
+        let has_ready = |replies: &SharedReplies| replies.borrow().has_ready();
+        if self.must_flush() || self.replies.as_ref().is_some_and(has_ready) {
+            ready!(self.poll_flush(context))?;
+        }
         if let Some(replies) = &self.replies {
             let mut replies = replies.borrow_mut();
             replies.wait(context);
             if !replies.has_room() {
-                self.wire.source.wait(context, EXPIRED);
+                self.wire.source.wait(context, 0);
                 return Poll::Pending;
             }
         }
@@ -78,18 +120,8 @@ impl Connection {
 
     fn poll_more_input(&mut self, context: &mut Context<'_>) -> Poll<Result<Lent, Error>> {
         let core = Rc::clone(self.core());
-        loop {
-            if self.is_over() {
-                return Poll::Ready(Ok(Lent::Ended {
-                    clean: self.ended_cleanly(),
-                }));
-            }
-            if self.input.ended || !self.may_read()? {
-                let quiet = self.input.rest.is_empty() && !self.has_open_replies();
-                if !self.input.ended && core.draining.get() && quiet {
-                    return Poll::Ready(Ok(Lent::Draining));
-                }
-                self.wire.source.wait(context, READABLE);
+        while !self.input.ended && !self.was_aborted() && self.may_read() {
+            if !core.may_go_on(context) {
                 return Poll::Pending;
             }
             let hot = &mut *core.hot.borrow_mut();
@@ -97,12 +129,39 @@ impl Connection {
                 return Poll::Ready(Ok(lent));
             }
         }
+        if let Some(lent) = self.lend_without_input() {
+            return Poll::Ready(Ok(lent));
+        }
+        let interest = match self.tls.as_ref().is_some_and(|tls| tls.has_output()) {
+            true => READABLE | WRITABLE | NOTIFIED,
+            false => READABLE | NOTIFIED,
+        };
+        self.wire.source.wait(context, interest);
+        Poll::Pending
     }
 
-    /// Whether there is nothing more to be done: the peer has ended its side, or a reply was aborted, and no answer is
-    /// still being worked on.
-    fn is_over(&self) -> bool {
-        self.was_aborted() || (self.input.ended && !self.has_open_replies())
+    /// Why an exchange goes on although there is not the input that it needs.
+    fn lend_without_input(&mut self) -> Option<Lent> {
+        let aborted = self.was_aborted();
+        if !aborted && (self.wire.source.bits() & NOTIFIED != 0 || self.input.wants_room) {
+            return Some(match self.input.rest.is_empty() {
+                true => Lent::Hot(0),
+                false => Lent::Rest,
+            });
+        }
+        if aborted || (self.input.ended && !self.has_open_replies()) {
+            if mem::replace(&mut self.input.told_end, true) && self.input.has_notifier && !aborted {
+                return None;
+            }
+            let clean = self.ended_cleanly();
+            return Some(Lent::Ended { clean });
+        }
+        let quiet = self.input.rest.is_empty() && !self.has_open_replies();
+        if !self.input.ended && self.core().draining.get() && quiet {
+            let told = mem::replace(&mut self.input.told_drain, true);
+            return (!told).then_some(Lent::Draining);
+        }
+        None
     }
 
     fn was_aborted(&self) -> bool {
@@ -118,12 +177,8 @@ impl Connection {
     }
 
     /// Whether a read is worth trying.
-    pub(super) fn may_read(&self) -> Result<bool, Error> {
-        let bits = self.wire.source.bits();
-        if bits & EXPIRED != 0 {
-            self.handle_idle_timeout()?;
-        }
-        Ok(bits & READABLE != 0 || self.tls.as_ref().is_some_and(|tls| tls.has_input()))
+    pub(super) fn may_read(&self) -> bool {
+        self.wire.source.bits() & READABLE != 0 || self.tls.as_ref().is_some_and(|tls| tls.has_input())
     }
 
     /// Reads once, to where it joins what is here already; `None` as long as that is too little.
@@ -181,8 +236,10 @@ impl Connection {
     pub(super) fn keep(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let held = self.input.rest.held_with(bytes.len(), self.input.need);
         let more = held - self.input.rest.held();
-        self.core().hold(self.held, self.held + more)?;
-        self.held += more;
+        if more > 0 {
+            let source = &self.wire.source;
+            source.hold(source.held() + more)?;
+        }
         self.input.rest.append(bytes, held);
         self.account()
     }
@@ -192,6 +249,15 @@ impl Connection {
         let rest = std::mem::take(&mut self.input.rest);
         self.account()?;
         Ok(rest)
+    }
+
+    /// Takes the kept input away for as long as a closure looks at it; it still counts as held.
+    pub(crate) fn lift_rest(&mut self) -> Rest {
+        mem::take(&mut self.input.rest)
+    }
+
+    pub(crate) fn put_rest(&mut self, rest: Rest) {
+        self.input.rest = rest;
     }
 
     /// Input that the connection keeps.

@@ -7,7 +7,7 @@ use super::Connection;
 use crate::Error;
 use crate::outbox::{BATCHED_MAX, Returned};
 use crate::output::{Output, Piece};
-use crate::source::{EXPIRED, POSTED, RETURNED, WRITABLE};
+use crate::source::{FAULTS, POSTED, RETURNED, WRITABLE};
 use crate::tls::TlsLayer;
 use crate::transport::{Part, Wire};
 
@@ -71,7 +71,6 @@ impl Connection {
         let returned = self.core().outbox.borrow_mut().take_returned(token);
         match returned {
             Some(Returned::Refused(bytes)) => {
-                self.held += bytes.len();
                 self.queue.get_or_insert_default().push(bytes.into());
                 self.account()
             }
@@ -95,11 +94,11 @@ impl Connection {
     #[cold]
     fn queue_rest(&mut self, output: &mut Output, taken: u64) -> Result<(), Error> {
         let more = output.bytes.len().saturating_sub(taken as usize);
-        if let Err(error) = self.core().hold(self.held, self.held + more) {
+        let source = &self.wire.source;
+        if let Err(error) = source.hold(source.held() + more) {
             output.clear();
             return Err(error);
         }
-        self.held += more;
         self.queue.get_or_insert_default().push_rest(output, taken);
         self.account()
     }
@@ -116,6 +115,23 @@ impl Connection {
         self.account()
     }
 
+    /// Writes bytes, behind all that is queued; queues what the kernel does not take.
+    pub(crate) fn write_or_queue(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.settle_outbox()?;
+        let taken = match self.must_flush() {
+            true => 0,
+            false => write_parts(&self.wire, &mut self.tls, &[Part::Bytes(bytes)])? as usize,
+        };
+        if taken < bytes.len() {
+            let source = &self.wire.source;
+            source.hold(source.held() + bytes.len() - taken)?;
+            self.queue
+                .get_or_insert_default()
+                .push(Piece::from(&bytes[taken..]));
+        }
+        self.account()
+    }
+
     #[inline]
     pub(super) fn must_flush(&self) -> bool {
         self.queue.is_some() || self.tls.as_ref().is_some_and(|tls| tls.has_output())
@@ -123,6 +139,9 @@ impl Connection {
 
     /// Waits until the kernel has taken everything.
     pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        if self.wire.source.bits() & FAULTS != 0 {
+            self.check_faults()?;
+        }
         self.settle_outbox()?;
         loop {
             self.write_replies()?;
@@ -133,7 +152,7 @@ impl Connection {
                 return Poll::Pending;
             }
             if !self.write_queued()? {
-                self.wire.source.wait(context, WRITABLE);
+                self.wire.source.wait_for_output(context);
                 return Poll::Pending;
             }
         }
@@ -141,11 +160,7 @@ impl Connection {
 
     /// Tries to send what is queued; `false` when the kernel takes no more now.
     pub(super) fn write_queued(&mut self) -> Result<bool, Error> {
-        let bits = self.wire.source.bits();
-        if bits & EXPIRED != 0 {
-            return Err(self.idle_timeout());
-        }
-        if bits & WRITABLE == 0 {
+        if self.wire.source.bits() & WRITABLE == 0 {
             return Ok(false);
         }
         if let Some(queue) = &mut self.queue {
@@ -166,8 +181,12 @@ impl Connection {
         let Some(replies) = &self.replies else {
             return Ok(());
         };
-        if self.queue.is_some() || !replies.borrow().has_ready() {
+        if !replies.borrow().has_ready() {
             return Ok(());
+        }
+        if self.queue.is_some() {
+            // Writers that do not wait for room are counted as they go.
+            return self.account();
         }
         let core = Rc::clone(self.core());
         let mut ready = Output::new(core.config.output_size);

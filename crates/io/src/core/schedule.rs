@@ -101,9 +101,14 @@ impl Core {
     /// Ends all tasks, with all that they own.
     pub(crate) fn end_tasks(&self) {
         loop {
-            let task = self.scheduler.tasks.borrow_mut().take_any();
-            let Some(task) = task else { return };
-            self.guard("the end of a task", move || drop(task));
+            let tasks = self.scheduler.tasks.borrow_mut().take_all();
+            if tasks.is_empty() {
+                return;
+            }
+            // A task may spawn others when it is dropped: they end in the next round.
+            for task in tasks {
+                self.guard("the end of a task", move || drop(task));
+            }
         }
     }
 

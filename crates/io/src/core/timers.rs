@@ -11,8 +11,8 @@ use crate::wheel::{self, Wheel};
 /// Who is told when a timer fires.
 pub(crate) enum Timer {
     Wake(Waker),
-    /// The source with this token may have been idle for too long.
-    Idle(u64),
+    /// The source with this token may have been idle for too long, or its deadline has passed.
+    Source(u64),
 }
 
 /// The clock as a loop reads it, and the timers that wait.
@@ -74,6 +74,19 @@ impl Core {
         self.timers.wheel.borrow().contains(key)
     }
 
+    /// Whether a timer that has not fired yet does so in at most so many ticks.
+    pub(crate) fn timer_fires_within(&self, key: wheel::Key, ticks: u64) -> bool {
+        let latest = self.timers.tick.get().saturating_add(ticks);
+        let when = self.timers.wheel.borrow().when(key);
+        when.is_some_and(|when| when <= latest.max(self.timers.tick.get() + 1))
+    }
+
+    /// The tick of an instant, as [`tick`](Core::tick) counts them: the first one that is not before it.
+    pub(crate) fn tick_of(&self, instant: Instant) -> u32 {
+        let since = instant.saturating_duration_since(self.timers.start);
+        since.as_nanos().div_ceil(1_000_000) as u32
+    }
+
     pub(crate) fn cancel_timer(&self, key: wheel::Key) {
         let cancelled = self.timers.wheel.borrow_mut().cancel(key);
         drop(cancelled);
@@ -92,7 +105,7 @@ impl Core {
         for timer in due.drain(..) {
             match timer {
                 Timer::Wake(waker) => waker.wake(),
-                Timer::Idle(token) => source::idle_timer_fired(self, token),
+                Timer::Source(token) => source::timer_fired(self, token),
             }
         }
     }

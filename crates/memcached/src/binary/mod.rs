@@ -47,7 +47,7 @@ impl State {
             }
             match self.next(turn, &input[at..], out) {
                 Progress::Done(used) => at += used,
-                Progress::Wait(need) => return (Took { consumed: at, need }, Next::Exchange),
+                Progress::Wait(need) => return (Took::waiting(at, need), Next::Exchange),
                 Progress::Stop(used, then) => return (Took::from(at + used), then),
             }
         }

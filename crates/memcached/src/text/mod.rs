@@ -56,7 +56,7 @@ impl State {
     pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Next) {
         let mut at = match self.resume(turn, input, out) {
             Progress::Done(used) => used,
-            Progress::Wait(need) => return (Took { consumed: 0, need }, Next::Exchange),
+            Progress::Wait(need) => return (Took::waiting(0, need), Next::Exchange),
             Progress::Stop(used, then) => return (Took::from(used), then),
         };
         loop {
@@ -69,7 +69,7 @@ impl State {
             };
             match step {
                 Progress::Done(used) => at += used,
-                Progress::Wait(need) => return (Took { consumed: at, need }, Next::Exchange),
+                Progress::Wait(need) => return (Took::waiting(at, need), Next::Exchange),
                 Progress::Stop(used, then) => return (Took::from(at + used), then),
             }
         }
