@@ -60,3 +60,7 @@ pub use endpoint::Endpoint;
 pub use error::Error;
 pub use service::Service;
 pub use users::{USERS_MAX, Users};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
