@@ -13,11 +13,11 @@ HIKYAKU  := $(TARGET)/release/hikyaku
 QRINTF   := $(TARGET)/release/qrintf-cc
 ROOT     := $(DESTDIR)$(PREFIX)
 
-# The C library has rules of its own; all paths are handed over whole.
+# tools/noshell has its own Makefile, which gets absolute paths.
 NOSHELL  := $(MAKE) --no-print-directory -C tools/noshell OUT=$(abspath $(TARGET))/release \
             PREFIX=$(PREFIX) DESTDIR=$(abspath $(DESTDIR))
 
-# Installs Debian packages; a machine that was just set up has no package lists yet.
+# Installs Debian packages. The package lists are fetched first, since a new machine has none.
 APT_INSTALL := sh -c 'as_root=$$([ "$$(id -u)" -eq 0 ] || echo sudo); $$as_root apt-get -q update >/dev/null && \
                $$as_root apt-get -q -y install --no-install-recommends "$$@" >/dev/null' apt
 
@@ -26,7 +26,7 @@ HAVE_MEMCACHED := @test -n "$(MEMCACHED)" || command -v memcached >/dev/null || 
 
 HAVE_FMT := @test -e /usr/include/fmt/compile.h || $(APT_INSTALL) libfmt-dev
 
-# Fuzzing needs unstable flags of the compiler: the nightly one, or this one told to accept them.
+# Fuzzing needs unstable compiler flags: those of nightly, or of this compiler with RUSTC_BOOTSTRAP.
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
@@ -45,7 +45,7 @@ compiler:
 libnoshell: compiler ## build target/release/libnoshell.so and libnoshell.a
 	$(NOSHELL)
 
-test: compiler ## install what the tests need, then check the format, the lints, the docs, and run every test
+test: compiler ## install prerequisites, check format, lints and docs, and run all tests
 	$(MAKE) --no-print-directory -j2 test-packages test-programs
 	$(CARGO) test --locked --workspace --no-fail-fast
 
@@ -60,22 +60,22 @@ test-programs: lint
 test-fresh: ## run `make run` and `make test` on a bare Debian 12 in a temporary folder, as root (half an hour)
 	tests/fresh
 
-check-digits: ## prove the digits of qrintf.h and format: every number of 32 bits, 100 million doubles (half an hour)
+check-digits: ## check the digits of qrintf.h and format: every 32-bit number, 100 million doubles (half an hour)
 	tools/qrintf/check/long
 	$(CARGO) test --release --locked -p hikyaku-format --test exhaustive -- --include-ignored
 
-fuzz-long: ## hold a million random printf calls (QRINTF_FUZZ_SEED=N repeats) and 50,000 commands (NOSHELL_FUZZ=COUNT:SEED) against libc's
+fuzz-long: ## compare a million random printf calls (QRINTF_FUZZ_SEED=N) and 50,000 commands (NOSHELL_FUZZ=COUNT:SEED) with libc's
 	tests/install
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof a_million_calls -- --ignored --nocapture
 	NOSHELL_FUZZ=$(NOSHELL_FUZZ) $(CARGO) test --locked -p hikyaku-noshell --test fuzz
 
-test-long: ## build Redis, memcached, nginx, sqlite, curl and pkgconf by qrintf-cc and run their tests, start 100,000 processes: what takes too long for `make test`
+test-long: ## slow tests: build six programs with qrintf-cc and run their tests, start 100,000 processes
 	tests/install-long
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof programs:: -- --include-ignored --nocapture --test-threads 1
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
 	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
 
-test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and try the first two in an emulator, which knows no clone3
+test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and test the first two in an emulator, which has no clone3
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \
 	    $(APT_INSTALL) qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	rustup target add aarch64-unknown-linux-gnu
@@ -89,7 +89,7 @@ test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and try 
 	aarch64-linux-gnu-gcc -Itools/noshell/include -o $(AARCH64)/spawn tools/noshell/examples/spawn.c $(AARCH64)/libnoshell.a
 	qemu-aarch64 -L /usr/aarch64-linux-gnu $(AARCH64)/spawn | grep -x 'EVERY OTHER DESCRIPTOR IS CLOSED'
 
-lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
+lint: ## run cargo fmt --check, clippy and rustdoc; warnings are errors
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --quiet -- -D warnings
@@ -98,29 +98,29 @@ lint: ## cargo fmt --check, clippy and rustdoc, none of them with a warning
 fmt: ## format the sources
 	$(CARGO) fmt --all
 
-bench: build ## measure every table again, beside memcached (MEMCACHED=PATH), the peers of the loop, printf and libc's system
+bench: build ## run all benchmarks: memcached (MEMCACHED=PATH), event loops, printf, process creation
 	$(HAVE_MEMCACHED)
 	$(HAVE_FMT)
 	bench/run --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 	bench/qrintf/run --qrintf-cc $(QRINTF)
 	bench/spawn --hikyaku $(HIKYAKU)
 
-bench-kv: build ## run hikyaku and memcached side by side (MEMCACHED=PATH names another than apt's)
+bench-kv: build ## compare hikyaku with memcached (MEMCACHED=PATH; Debian's by default)
 	$(HAVE_MEMCACHED)
 	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 
-bench-curves: build ## measure hikyaku and memcached over 10,000 to 10 million keys and 10 to 10,000 connections (ten minutes)
+bench-curves: build ## the same over 10,000 to 10 million keys and 10 to 10,000 connections (ten minutes)
 	$(HAVE_MEMCACHED)
 	bench/curves --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 
-bench-qrintf: build ## measure qrintf-cc beside glibc and {fmt}, and format::append! beside write! (a few minutes)
+bench-qrintf: build ## compare qrintf-cc with glibc and {fmt}, and format::append! with write! (a few minutes)
 	$(HAVE_FMT)
 	bench/qrintf/run --qrintf-cc $(QRINTF)
 
-bench-spawn: build ## measure spawn and libnoshell beside vfork, posix_spawn, std, and libc's system and popen
+bench-spawn: build ## compare spawn and libnoshell with vfork, posix_spawn, std, and libc's system and popen
 	bench/spawn --hikyaku $(HIKYAKU)
 
-instructions: build ## count the hot paths' instructions under callgrind; fails at 3 % more than expected (UPDATE=1 writes what is expected)
+instructions: build ## count the instructions of the hot paths; fail if any grew by 3 % (UPDATE=1 records them)
 	@command -v valgrind >/dev/null && command -v python3 >/dev/null && command -v openssl >/dev/null || \
 	    $(APT_INSTALL) valgrind python3 openssl
 	$(CARGO) build --release --locked -p hikyaku-instructions
@@ -135,7 +135,7 @@ fuzz: ## run each fuzz target for a minute (FUZZ_SECONDS=60)
 	        -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
 
-doc: ## build the API's documentation: target/doc/io/index.html and its neighbours
+doc: ## build the API documentation under target/doc
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 
 install: build ## install under DESTDIR and PREFIX (/usr/local)
@@ -159,7 +159,7 @@ install: build ## install under DESTDIR and PREFIX (/usr/local)
 	install -m 644 packaging/hikyaku.toml $(ROOT)/share/doc/hikyaku/
 	sed 's#/usr/local/#$(PREFIX)/#g' packaging/hikyaku.service > $(ROOT)/share/doc/hikyaku/hikyaku.service
 
-uninstall: ## remove what `make install` put there
+uninstall: ## remove the installed files
 	rm -f $(ROOT)/bin/hikyaku $(ROOT)/bin/hikyaku-bench $(ROOT)/share/man/man1/hikyaku.1 $(ROOT)/share/man/man1/hikyaku-*.1
 	rm -f $(ROOT)/bin/qrintf-cc $(ROOT)/share/man/man1/qrintf-cc.1
 	rm -rf $(ROOT)/lib/qrintf
@@ -168,8 +168,8 @@ uninstall: ## remove what `make install` put there
 	$(NOSHELL) uninstall
 	rm -rf $(ROOT)/share/doc/hikyaku
 
-clean: ## remove what was built
+clean: ## remove all build results
 	$(CARGO) clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
