@@ -44,7 +44,7 @@ enum Table {
     Describe,
 }
 
-/// The arguments with which the spawn table starts this program as one of its measured parents.
+/// The spawn table starts this program with these arguments as one of its measured parents.
 const SPAWN: &[&str] = &["spawn"];
 
 fn main() -> ExitCode {

@@ -26,7 +26,7 @@ pub enum Error {
     /// This program could not find itself or start itself as a measured process.
     #[error("cannot start a process to measure from: {0}")]
     Start(#[source] io::Error),
-    /// There is no child image for this processor.
+    /// No child image exists for this processor.
     #[error("the measured child is written for x86-64 and aarch64, not for this machine")]
     Machine,
     /// A measured process could not report its results.

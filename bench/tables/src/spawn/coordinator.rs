@@ -94,8 +94,8 @@ fn from_parent(
         }
     }
     drop(hosts);
-    let floor = rows.iter().position(|row| row.key == super::rows::FLOOR);
-    let floor = floor
+    let baseline = rows.iter().position(|row| row.key == super::rows::BASELINE);
+    let baseline = baseline
         .and_then(|index| turns[index].as_ref().ok())
         .cloned()
         .unwrap_or_default();
@@ -103,7 +103,7 @@ fn from_parent(
         key: row.key,
         what: row.what,
         article: row.article,
-        found: turns.as_ref().ok().map(|turns| Figures::new(turns, &floor)),
+        found: turns.as_ref().ok().map(|turns| Figures::new(turns, &baseline)),
         reason: turns.as_ref().err().cloned(),
     };
     Parent {

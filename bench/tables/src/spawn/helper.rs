@@ -1,4 +1,4 @@
-//! The measured parent: this program in a mode in which it spawns on command and reads its clocks.
+//! The measured parent: this program in a hidden mode. It spawns on command and reads its clocks.
 
 use super::host::{Answer, Turn};
 use super::methods::{self, Context};

@@ -30,7 +30,7 @@ pub(super) struct Turn {
     pub(super) cpu_ns: u64,
     /// CPU time of the parent alone.
     pub(super) own_ns: u64,
-    /// The time for which each spawn blocked the calling thread.
+    /// How long each spawn blocked the calling thread.
     pub(super) blocked_ns: Vec<u64>,
 }
 

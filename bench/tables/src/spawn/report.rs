@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Report {
     /// Spawns per row and round, unless the time limit came first.
     pub count: u32,
-    /// The number of rounds, each of which measured every row once.
+    /// The number of rounds. Each round measures every row once.
     pub rounds: u32,
     /// Size of the child's file in bytes.
     pub child_bytes: usize,
@@ -53,7 +53,7 @@ pub struct Figures {
     pub cpu_us_min: f64,
     /// CPU time of the parent alone.
     pub parent_us: f64,
-    /// The time for which a spawn blocked the calling thread: the median of all spawns.
+    /// How long a spawn blocked the calling thread: the median of all spawns.
     pub blocked_p50_us: f64,
     /// The same, 99th percentile.
     pub blocked_p99_us: f64,

@@ -1,4 +1,4 @@
-//! The rows of the table, in the order in which they are measured and printed.
+//! The rows of the table, in the order of measuring and printing.
 
 use super::host::Kind;
 
@@ -24,15 +24,15 @@ const fn row(key: &'static str, what: &'static str, kind: Kind, article: Option<
     }
 }
 
-/// The row with which all others are compared.
-pub(super) const FLOOR: &str = "vfork";
+/// The baseline: all other rows are compared with it.
+pub(super) const BASELINE: &str = "vfork";
 
 use Kind::{Go, Node, Plain, Preloaded, Python, Zygotes};
 
-/// All rows. The first is the one with which the others are compared.
+/// All rows. The first is the baseline.
 pub(super) const ROWS: &[Row] = &[
     row(
-        FLOOR,
+        BASELINE,
         "vfork + execve, bare",
         Plain,
         Some("vfork() + exec(), std pipes"),

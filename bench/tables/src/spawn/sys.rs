@@ -16,7 +16,7 @@ pub(super) struct Usage {
     pub(super) children: Duration,
 }
 
-/// CPU time of this process and of the children for which it has waited.
+/// CPU time of this process and of its reaped children.
 pub(super) fn usage() -> Usage {
     let of = |who| {
         // SAFETY: all zeroes is a valid rusage, and getrusage only writes into it.

@@ -126,7 +126,7 @@ pub(super) fn no_library() -> String {
     "libnoshell.so is not beside this program; make build makes it, --noshell FILE names it".into()
 }
 
-/// Makes a call, and returns its result with the time for which it blocked this thread.
+/// Makes a call and returns its result, with the time that it blocked this thread.
 fn timed<T, E: ToString>(call: impl FnOnce() -> Result<T, E>) -> Result<(T, Duration), String> {
     let began = Instant::now();
     let result = call().map_err(|error| error.to_string())?;

@@ -46,7 +46,7 @@ pub(super) fn starter(context: &Context) -> Result<Duration, String> {
     away(&Command::new(&context.child), |command| starter.start(command))
 }
 
-/// The time for which a loop's thread is blocked: the wall-clock time of the call. Later work would be events of the
+/// Measures how long a loop's thread is blocked: the wall-clock time of the call. Later work would be events of the
 /// loop, and does not count.
 fn away(
     command: &Command,
