@@ -1,9 +1,9 @@
-//! What a call costs to compile and in code: `cargo bench -p hikyaku-format --bench sites`.
+//! Measures the compile time and the code size of a call: `cargo bench -p hikyaku-format --bench sites`.
 //!
-//! Crates of 200 functions, each with one call of 4 to 8 values, no two of them with the same text, are compiled at `-O3` with
-//! `append!` and with `write!`, in turn. Prints a JSON object a line: milliseconds of the compiler's CPU time for a call over an
-//! empty function, and bytes of code and constants, as `size` counts them. `append!`'s own functions, which
-//! are in a program once, are not in these.
+//! Compiles crates of 200 functions at `-O3`, with `append!` and with `write!` in turn. Each function has one call of 4 to 8
+//! values with a text of its own. Prints one JSON object per line: milliseconds of the compiler's CPU time per call above
+//! an empty function, and bytes of code and constants, as `size` counts them. The functions of `append!` itself, which a
+//! program contains once, do not count.
 #![allow(unsafe_code, reason = "getrusage is C's")]
 
 use std::fmt::Write as _;
@@ -80,7 +80,7 @@ fn source(way: Way, shapes: &[Shape]) -> String {
     source
 }
 
-/// Beside this program lies the library that it was built with.
+/// The library that this program was built with lies beside it.
 fn directory() -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     program.parent().unwrap_or(Path::new(".")).to_owned()
@@ -98,7 +98,7 @@ fn library() -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Seconds of CPU time that the children took which have ended.
+/// CPU time of all ended children, in seconds.
 fn children() -> f64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the function fills the structure, whatever it returns for this constant.
@@ -110,7 +110,7 @@ fn children() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Compiles a crate and tells the CPU time.
+/// Compiles a crate and returns the CPU time.
 fn compile(source: &Path, object: &Path) -> f64 {
     let before = children();
     let status = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
@@ -132,7 +132,7 @@ fn compile(source: &Path, object: &Path) -> f64 {
     children() - before
 }
 
-/// Code and constants of an object; unwinding tables are not counted.
+/// Bytes of code and constants of an object, without unwinding tables.
 fn text_size(object: &Path) -> f64 {
     let output = Command::new("size")
         .arg("-A")
@@ -149,7 +149,7 @@ fn text_size(object: &Path) -> f64 {
     sections.sum()
 }
 
-/// The median CPU time in milliseconds of a call, and its bytes, for each way.
+/// The median CPU time per call in milliseconds, and its bytes, for each way.
 fn measure(folder: &Path, shapes: &[Shape]) -> [(f64, f64); 2] {
     let ways = [Way::Append, Way::Write, Way::Not];
     let mut times = [const { Vec::new() }; 3];

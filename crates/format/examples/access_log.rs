@@ -19,7 +19,7 @@ struct Request {
     seconds: f64,
 }
 
-/// Appends a line with Rust's formats. A vector grows, so there is no result.
+/// Appends a line with Rust's formats. A vector grows, so the calls cannot fail.
 fn rust(log: &mut Vec<u8>, request: &Request) {
     let Request {
         address: [a, b, c, d],
@@ -49,7 +49,7 @@ fn with_c(log: &mut Vec<u8>, request: &Request) {
     );
 }
 
-/// Appends to storage of a fixed size, which may be full; it is then what it was.
+/// Appends to storage of a fixed size. If the line does not fit, the contents are unchanged.
 fn fixed(line: &mut Fixed<[u8; 32]>, request: &Request) -> Result<(), format::Full> {
     let [a, b, c, d] = request.address;
     appendln!(

@@ -44,7 +44,7 @@ fn plain<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: u64, base: Base) -> Cu
     append(out, lead, base.digits(number).as_bytes())
 }
 
-/// Appends a number in hexadecimal with zeros before it up to a width.
+/// Appends a number in hexadecimal with leading zeros up to a width.
 #[inline(never)]
 pub(crate) fn hexadecimal<'r, 's>(
     out: Cursor<'r, 's>,
@@ -66,7 +66,7 @@ pub(crate) fn hexadecimal<'r, 's>(
     out.words_or([lead.word(), high, low], little)
 }
 
-/// Appends eight hexadecimal digits: the frequent `{:08x}` without a branch on the number.
+/// Appends eight hexadecimal digits without a branch on the number, for the common `{:08x}`.
 #[inline(never)]
 pub(crate) fn eight_digits<'r, 's>(
     out: Cursor<'r, 's>,

@@ -1,4 +1,4 @@
-//! What `append!` and `c!` write to.
+//! The buffers that `append!` and `c!` write to.
 
 use crate::cursor::{Cursor, Lent, Room, bytes_of};
 use crate::encoding::{Bytes, Encoding, Output, Text};
@@ -7,10 +7,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-/// Something that [`append!`](crate::append) and [`c!`](crate::c) can append to: `Vec<u8>`, `String`, [`Fixed`], and a
-/// `&mut [u8]`, which then begins behind what was written.
+/// A buffer that [`append!`](crate::append) and [`c!`](crate::c) can append to: `Vec<u8>`, `String`, [`Fixed`], or
+/// `&mut [u8]`, whose start moves past the written bytes.
 ///
-/// It can't be implemented elsewhere, since a `String` stays UTF-8 only by care taken here.
+/// The trait is sealed: this crate ensures that a `String` stays UTF-8.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a buffer that `append!` and `c!` can write to",
     label = "not a buffer",
@@ -18,9 +18,9 @@ use core::marker::PhantomData;
     note = "in an implementation of `Display`, and for other writers, use `write!`, or append to a buffer and pass its text on"
 )]
 pub trait Buffer: sealed::Sealed {
-    /// What a call evaluates to: `()` if there is always room, else `Result<(), Full>`.
+    /// The value of a call: `()` for a buffer that grows, else `Result<(), Full>`.
     type Outcome;
-    /// Whether it holds text or any bytes.
+    /// The contents: text or any bytes.
     #[doc(hidden)]
     type Encoding: Encoding;
     #[doc(hidden)]
@@ -28,16 +28,16 @@ pub trait Buffer: sealed::Sealed {
     where
         Self: 's;
 
-    /// Lends the room.
+    /// Borrows the room.
     #[doc(hidden)]
     fn __lend(&mut self) -> Opened<'_, Self::Close<'_>, Self::Encoding>;
 }
 
-/// The method that a call begins with.
+/// The first method that a call invokes.
 ///
 /// It is not a method of [`Buffer`], so that the compiler answers a call on any other type with the message of `Buffer`.
 pub trait Open: Buffer {
-    /// Lends the room. Returns the arguments, which are evaluated after the buffer.
+    /// Borrows the room, and returns the arguments, which are evaluated after the buffer.
     fn __open<A>(&mut self, arguments: A) -> (Opened<'_, Self::Close<'_>, Self::Encoding>, A);
 }
 
@@ -64,7 +64,7 @@ pub struct Opened<'s, C, E> {
 }
 
 impl<'s, C: Close, E> Opened<'s, C, E> {
-    /// **Invariant:** the room is of a buffer with this encoding.
+    /// **Invariant:** the room belongs to a buffer with this encoding.
     #[inline(always)]
     fn new(room: Room<'s>, close: C) -> Self {
         Self {
@@ -74,34 +74,34 @@ impl<'s, C: Close, E> Opened<'s, C, E> {
         }
     }
 
-    /// Begins to write about so many bytes of text.
+    /// Starts to write `about` bytes of text, an estimate.
     #[inline(always)]
     pub fn __cursor(&mut self, about: usize) -> Cursor<'_, 's> {
         self.room.cursor(about)
     }
 
-    /// Begins to write about so many bytes of what the buffer holds.
+    /// Starts to write `about` bytes in the buffer's encoding, an estimate.
     #[inline(always)]
     pub fn __output(&mut self, about: usize) -> Output<'_, 's, E> {
         Output::new(self.room.cursor(about))
     }
 
-    /// Gives the buffer what has been written.
+    /// Adds the written bytes to the buffer.
     #[inline(always)]
     pub fn close(self) -> C::Outcome {
         self.close.close(self.room)
     }
 }
 
-/// How a buffer takes over what has been written.
+/// How the written bytes become part of a buffer.
 pub trait Close {
     /// As [`Buffer::Outcome`].
     type Outcome;
-    /// Takes it over.
+    /// Adds the bytes in the room to the buffer.
     fn close(self, room: Room<'_>) -> Self::Outcome;
 }
 
-/// What a vector does.
+/// Extends a vector.
 pub struct Grown;
 
 impl Close for Grown {
@@ -135,7 +135,7 @@ impl Buffer for String {
     }
 }
 
-/// What a [`Fixed`] does: its length, and how many bytes are free.
+/// Extends a [`Fixed`]: its length, and the number of free bytes.
 pub struct Filled<'s> {
     length: &'s mut usize,
     free: usize,
@@ -186,7 +186,7 @@ impl<'x> Buffer for &'x mut [u8] {
     }
 }
 
-/// What a slice does.
+/// Shortens a slice.
 pub struct Shortened<'s, 'x>(Lent<'s, 'x>);
 
 impl Close for Shortened<'_, '_> {

@@ -1,14 +1,14 @@
-//! Writing into the spare room of a buffer: the one file with `unsafe`.
+//! Writes into the spare capacity of a buffer. This is the only file with `unsafe` code.
 //!
-//! A [`Cursor`] is where the next byte goes and a reference to the [`Room`] that it lies in: two registers, which functions
-//! take and give back. So a call's pieces are written by functions that are compiled once, and a place that formats is
-//! little more than a list of calls, while no piece has to wait until the one before has stored its length to memory.
-//! Every write checks the room that is left; what doesn't fit takes a slow path in which the buffer grows or overflows.
+//! A [`Cursor`] is a pointer to the next byte and a reference to the [`Room`] around it. Functions take it and return it in
+//! two registers. The functions that write the pieces of a call are therefore compiled once, a call site is little more
+//! than a list of calls, and a piece does not wait until the previous one has stored a length to memory. Every write
+//! checks the remaining room. If the room is too small, the write takes a slow path, where the buffer grows or overflows.
 //!
-//! **Invariant:** from `at` to `end` lies room of the buffer, which is not touched but through the cursor while it exists: the
-//! room of a vector is left behind at the very moment that the vector grows, and storage is borrowed for as long as the room.
-//! **Invariant:** what lies before `at` has been written: from the beginning of the vector, or from `base` of fixed storage.
-//! It is UTF-8 whenever a piece is complete, unless an [`Output`](crate::encoding::Output) of bytes has the cursor.
+//! **Invariant:** the bytes from `at` to `end` belong to the buffer, and only the cursor accesses them while it exists: a
+//! vector that grows replaces the room at once, and fixed storage is borrowed for the lifetime of the room.
+//! **Invariant:** the bytes before `at` are initialized: from the start of the vector, or from `base` of fixed storage.
+//! They are UTF-8 whenever a piece is complete, unless an [`Output`](crate::encoding::Output) of bytes owns the cursor.
 #![allow(unsafe_code)]
 
 use crate::word::{Lead, Word};
@@ -18,11 +18,11 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-/// Lends the bytes of a string to a room that only text is written to.
+/// Returns the bytes of a string, for a room that receives only text.
 #[inline(always)]
 pub(crate) fn bytes_of(string: &mut String) -> &mut Vec<u8> {
-    // SAFETY: the one caller is the implementation of `Buffer` for `String`, whose encoding is `Text`. What can be appended to
-    // such a room is a `Lead`, which is ASCII, a `str`, what `core::fmt` writes, and digits.
+    // SAFETY: the only caller is the implementation of `Buffer` for `String`, whose encoding is `Text`. Such a room receives
+    // only a `Lead`, which is ASCII, a `str`, the output of `core::fmt`, and digits.
     unsafe { string.as_mut_vec() }
 }
 
@@ -33,12 +33,12 @@ pub struct Room<'s> {
     owner: Owner<'s>,
 }
 
-/// Whose room it is.
+/// The owner of a room.
 enum Owner<'s> {
-    /// A vector that grows, at once by as much as is probably wanted for the rest of the call.
+    /// A vector. It grows by the number of bytes that the rest of the call probably needs.
     Grows { vector: &'s mut Vec<u8>, wanted: usize },
-    /// Storage of a fixed size, written from `base` on. Once some bytes are `missing`, the room is empty and all bytes
-    /// of the call are counted.
+    /// Storage of a fixed size, written from `base` on. After an overflow the room is empty, and `missing` counts all bytes
+    /// of the call.
     Fixed {
         base: *mut u8,
         missing: usize,
@@ -47,7 +47,7 @@ enum Owner<'s> {
 }
 
 impl<'s> Room<'s> {
-    /// The spare capacity of a vector, which grows when it is used up.
+    /// The spare capacity of a vector, which grows when the capacity is used up.
     #[inline(always)]
     pub(crate) fn of_vector(vector: &'s mut Vec<u8>) -> Self {
         let (at, end) = ends(vector.spare_capacity_mut());
@@ -73,7 +73,7 @@ impl<'s> Room<'s> {
         }
     }
 
-    /// A slice, written from its beginning. Nobody can look at the slice before the room is closed.
+    /// A slice, written from its beginning. The slice is inaccessible until the room is closed.
     #[inline]
     pub(crate) fn of_slice<'x>(slice: &'s mut &'x mut [u8]) -> (Self, Lent<'s, 'x>) {
         let ends = slice.as_mut_ptr_range();
@@ -90,7 +90,7 @@ impl<'s> Room<'s> {
         (room, Lent(slice))
     }
 
-    /// Begins to write about so many bytes.
+    /// Starts to write `about` bytes, an estimate.
     #[inline(always)]
     pub(crate) fn cursor(&mut self, about: usize) -> Cursor<'_, 's> {
         if let Owner::Grows { wanted, .. } = &mut self.owner {
@@ -102,12 +102,12 @@ impl<'s> Room<'s> {
         }
     }
 
-    /// Hands the vector what has been written.
+    /// Sets the vector's length to include the written bytes.
     #[inline(always)]
     pub(crate) fn close_vector(self) {
         if let Owner::Grows { vector, .. } = self.owner {
-            // SAFETY: by the invariant, what lies between the vector's beginning and `at`, which points into its memory or to
-            // the end of it, is written.
+            // SAFETY: `at` points into the vector's memory or to its end, and by the invariant all bytes before it are
+            // initialized.
             unsafe {
                 let length = self.at.offset_from_unsigned(vector.as_ptr());
                 vector.set_len(length);
@@ -115,7 +115,7 @@ impl<'s> Room<'s> {
         }
     }
 
-    /// How many bytes have been written to storage, or how many would have been.
+    /// The number of bytes written to storage, or as an error the number that the call needs.
     #[inline(always)]
     pub(crate) fn close_storage(self) -> Result<usize, usize> {
         match self.owner {
@@ -128,7 +128,7 @@ impl<'s> Room<'s> {
         }
     }
 
-    /// Lets the slice begin behind what has been written; else tells how much would have been, and how much room there is.
+    /// Moves the start of the slice past the written bytes. The error holds the bytes that the call needs and the room.
     #[inline]
     pub(crate) fn close_slice(self, Lent(slice): Lent<'_, '_>) -> Result<(), (usize, usize)> {
         let room = slice.len();
@@ -138,17 +138,17 @@ impl<'s> Room<'s> {
     }
 }
 
-/// A slice whose memory is a room at present, and which therefore nobody must look at.
+/// A slice whose memory serves as a room. It must not be accessed before the room is closed.
 pub(crate) struct Lent<'s, 'x>(&'s mut &'x mut [u8]);
 
-/// Where the next byte goes.
+/// The position of the next byte.
 pub struct Cursor<'r, 's> {
     at: *mut u8,
     room: &'r mut Room<'s>,
 }
 
 impl<'r, 's> Cursor<'r, 's> {
-    /// Ends a call's writing.
+    /// Ends the writing of a call.
     #[inline(always)]
     pub fn done(self) {
         self.room.at = self.at;
@@ -160,10 +160,10 @@ impl<'r, 's> Cursor<'r, 's> {
         unsafe { self.room.end.offset_from_unsigned(self.at) }
     }
 
-    /// Calls a function that isn't compiled into its caller.
+    /// Calls a function that takes and returns a cursor; such functions are not inlined.
     #[inline(always)]
     pub(crate) fn hand(&mut self, write: impl for<'x> FnOnce(Cursor<'x, 's>) -> Cursor<'x, 's>) {
-        // Whatever the function's lifetime may be, it can give back only the room that it was lent.
+        // The function works for every lifetime, so it can return only the room that it received.
         let after = write(Cursor {
             at: self.at,
             room: &mut *self.room,
@@ -171,8 +171,8 @@ impl<'r, 's> Cursor<'r, 's> {
         self.at = after.at;
     }
 
-    /// Appends words, for all of which the room is looked at once. If there is too little for eight bytes each, a function
-    /// is to do what the caller was asked for: the caller then has nothing left to keep, and becomes a jump.
+    /// Appends words after one check of the room. If the room is too small for eight bytes per word, `in_little_room` does
+    /// the whole work of the caller: the caller then keeps nothing alive, and the call becomes a jump.
     #[inline(always)]
     pub(crate) fn words_or<const N: usize>(
         mut self,
@@ -183,8 +183,8 @@ impl<'r, 's> Cursor<'r, 's> {
             return in_little_room(self);
         }
         for word in words {
-            // SAFETY: each word moves `at` by up to 8 bytes, so there is room for 8 at `at`, of which so many become part of
-            // what is written as the word has.
+            // SAFETY: each word moves `at` by up to 8 bytes, so 8 bytes are free at `at`. The bytes that `at` moves past are
+            // initialized.
             unsafe {
                 self.at.cast::<[u8; 8]>().write(word.stored());
                 self.at = self.at.add(word.length());
@@ -193,7 +193,7 @@ impl<'r, 's> Cursor<'r, 's> {
         self
     }
 
-    /// Appends a word and bytes, or lets a function do it, as [`words_or`](Self::words_or).
+    /// Appends a word and bytes, or calls `in_little_room`, as [`words_or`](Self::words_or) does.
     #[inline(always)]
     pub(crate) fn bytes_or(
         mut self,
@@ -201,12 +201,12 @@ impl<'r, 's> Cursor<'r, 's> {
         bytes: &[u8],
         in_little_room: impl FnOnce(Self) -> Self,
     ) -> Self {
-        // The room of a buffer is below `isize::MAX`, and so is the length of a slice.
+        // The sum does not overflow: a slice is shorter than `isize::MAX`.
         if self.room() < 8 + bytes.len() {
             return in_little_room(self);
         }
-        // SAFETY: there is room for 8 bytes at `at`, and, wherever in them the word ends, behind it for the bytes, to which
-        // nobody else has a reference.
+        // SAFETY: 8 bytes are free at `at`, and wherever the word ends, the room behind it is large enough for the bytes.
+        // The room has no other reference.
         unsafe {
             self.at.cast::<[u8; 8]>().write(word.stored());
             self.at = self.at.add(word.length());
@@ -228,13 +228,13 @@ impl<'r, 's> Cursor<'r, 's> {
         self.hand(|out| out.words_or([word], |out| word_in_little_room(out, word)));
     }
 
-    /// Appends bytes; those of a piece of text are whole characters when the piece is complete.
+    /// Appends bytes. Characters may be split, but a complete piece of text has whole characters.
     #[inline(always)]
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         if self.room() < bytes.len() {
             return self.hand(|out| spill(out, bytes));
         }
-        // SAFETY: there is room for so many bytes at `at`, and nobody else has a reference to it.
+        // SAFETY: the room at `at` is large enough for the bytes and has no other reference.
         unsafe {
             core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at, bytes.len());
             self.at = self.at.add(bytes.len());
@@ -247,13 +247,13 @@ impl<'r, 's> Cursor<'r, 's> {
         self.bytes(text.as_bytes());
     }
 
-    /// Appends what the format says literally, if it is long or no ASCII.
+    /// Appends literal text of the format that is long or contains other characters than ASCII.
     #[inline(always)]
     pub fn __text(&mut self, text: &str) {
         self.hand(|out| crate::text::append(out, Lead::EMPTY, text.as_bytes()));
     }
 
-    /// Appends what the format says literally, if it is short.
+    /// Appends short literal text of the format.
     #[inline(always)]
     pub fn __lead(&mut self, lead: Lead) {
         self.hand(|out| alone(out, lead));
@@ -262,7 +262,7 @@ impl<'r, 's> Cursor<'r, 's> {
     /// Appends values as `core::fmt` writes them.
     ///
     /// # Panics
-    /// When the implementation of a formatting trait reports an error, as `format!` does.
+    /// If the implementation of a formatting trait returns an error, as `format!` does.
     #[inline(always)]
     pub fn __arguments(&mut self, lead: Lead, arguments: fmt::Arguments<'_>) {
         self.hand(|out| by_core(out, lead, arguments));
@@ -296,7 +296,7 @@ pub(crate) fn by_core<'r, 's>(
     writer.0
 }
 
-/// Appends words, each as far as its length goes.
+/// Appends the bytes of words, up to the length of each.
 #[cold]
 #[inline(never)]
 fn words_in_little_room<'r, 's>(out: Cursor<'r, 's>, words: &[Word]) -> Cursor<'r, 's> {
@@ -305,7 +305,7 @@ fn words_in_little_room<'r, 's>(out: Cursor<'r, 's>, words: &[Word]) -> Cursor<'
         .fold(out, |out, word| word_in_little_room(out, *word))
 }
 
-/// Appends a word as far as its length goes.
+/// Appends the bytes of a word, up to its length.
 #[cold]
 #[inline(never)]
 fn word_in_little_room<'r, 's>(mut out: Cursor<'r, 's>, word: Word) -> Cursor<'r, 's> {
@@ -313,7 +313,7 @@ fn word_in_little_room<'r, 's>(mut out: Cursor<'r, 's>, word: Word) -> Cursor<'r
     out
 }
 
-/// Appends bytes for which the room is too small: grows, or notes that they are missing.
+/// Appends bytes that exceed the room: a vector grows, fixed storage counts them as missing.
 #[cold]
 #[inline(never)]
 fn spill<'r, 's>(out: Cursor<'r, 's>, bytes: &[u8]) -> Cursor<'r, 's> {
@@ -325,7 +325,7 @@ fn spill<'r, 's>(out: Cursor<'r, 's>, bytes: &[u8]) -> Cursor<'r, 's> {
                 let length = at.offset_from_unsigned(vector.as_ptr());
                 vector.set_len(length);
             }
-            // Room for the whole piece with what will follow it: short buffers don't grow by every value.
+            // Reserves for the rest of the call too, so that a short buffer does not grow once per value.
             vector.reserve(bytes.len() + *wanted);
             vector.extend_from_slice(bytes);
             (at, room.end) = ends(vector.spare_capacity_mut());
@@ -334,13 +334,13 @@ fn spill<'r, 's>(out: Cursor<'r, 's>, bytes: &[u8]) -> Cursor<'r, 's> {
             if *missing == 0 {
                 // SAFETY: both point into the same storage or to its end, in this order.
                 *missing = unsafe { at.offset_from_unsigned(*base) };
-                // Nothing fits any more.
+                // Nothing fits from now on.
                 (at, room.end) = (*base, *base);
             }
             *missing += bytes.len();
         }
     }
-    // A cursor that is dropped before it is done must not leave the beginning of a room that is no more.
+    // A cursor may be dropped without `done`; the room must then not start in memory that the vector has freed.
     room.at = at;
     Cursor { at, room }
 }

@@ -1,15 +1,15 @@
 //! Decimal digits, as words.
 //!
-//! Numbers below 1000 come from a table of four bytes each: three digits and how many of them count. Above, eight digits
-//! at a time are made in one 64-bit word: 8 digits are split into 4 + 4, 2 + 2 + 2 + 2 and 1 × 8 by three divisions that
-//! work on all parts at once, so there is no branch on the number of digits to be mispredicted.
+//! Numbers below 1000 come from a table with four bytes per number: three digits and their count. Larger numbers become
+//! eight digits at a time in one 64-bit word: three divisions split 8 digits into 4 + 4, 2 + 2 + 2 + 2 and 1 × 8, and each
+//! division works on all parts at once. The code has no branch on the number of digits that could be mispredicted.
 //!
 //! The C runtime, `tools/qrintf/include/qrintf_runtime_integer.h`, has the same steps and constants, and
-//! `docs/guide/digits.md` proves them for both. `tests/exhaustive.rs` looks at all 2³² numbers.
+//! `docs/guide/digits.md` proves them for both. `tests/exhaustive.rs` tests all 2³² numbers.
 
 use crate::word::Word;
 
-/// Three digits, zeros in front, and in the highest byte how many of them the number has.
+/// Three digits with leading zeros, and in the highest byte the number of digits without them.
 static BELOW_1000: [u32; 1000] = table();
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -37,14 +37,14 @@ const fn table() -> [u32; 1000] {
     table
 }
 
-/// The digits of a number below 1000, at least `least` of 1 to 3; zeros come in front.
+/// The digits of a number below 1000, at least `least`, from 1 to 3, with leading zeros.
 ///
 /// # Panics
-/// When the number is not below 1000.
+/// If the number is not below 1000.
 #[inline(always)]
 pub(crate) fn below_1000(number: usize, least: usize) -> Word {
     let entry = BELOW_1000[number];
-    // It is 3 at most; here the compiler learns it.
+    // It is at most 3; this tells the compiler.
     let count = ((entry >> 24) as usize & 3).max(least);
     Word::new(u64::from(entry >> (24 - 8 * count)), count)
 }
@@ -63,13 +63,13 @@ fn spread(number: u32) -> u64 {
     tens | ((twos - tens * 10) << 8)
 }
 
-/// Eight digits of a number below 10⁸, zeros in front.
+/// Eight digits of a number below 10⁸, with leading zeros.
 #[inline(always)]
 pub(crate) fn eight(number: u32) -> Word {
     Word::full(spread(number) | ZEROS)
 }
 
-/// The last `count` of eight digits of a number below 10⁸, of which the others are zeros.
+/// The last `count` of eight digits of a number below 10⁸ whose other digits are zeros.
 #[inline(always)]
 pub(crate) fn last(number: u32, count: usize) -> Word {
     match count {
@@ -80,7 +80,7 @@ pub(crate) fn last(number: u32, count: usize) -> Word {
 
 /// A number below 10⁸ to the right of a width of up to 8.
 ///
-/// What is missing before the digits is filled with zeros or with spaces.
+/// Zeros or spaces pad it on the left.
 #[inline(always)]
 pub(crate) fn right(number: u32, width: usize, fill: Fill) -> Word {
     let digits = spread(number);
@@ -94,14 +94,14 @@ pub(crate) fn right(number: u32, width: usize, fill: Fill) -> Word {
     Word::new(characters >> (64 - count * 8), count)
 }
 
-/// What stands before a number.
+/// The padding before a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fill {
     Zeros,
     Spaces,
 }
 
-/// How many of eight digits are zeros at the beginning; the last digit counts also when all are 0.
+/// The number of leading zeros of eight digits, at most seven.
 #[inline(always)]
 fn leading(digits: u64) -> u32 {
     (digits | (1 << 63)).trailing_zeros() / 8

@@ -1,6 +1,6 @@
-//! Whether a buffer holds text or any bytes.
+//! The contents of a buffer: text or any bytes.
 //!
-//! **Invariant:** what can be appended to an [`Output`] of [`Text`] is UTF-8, piece by piece.
+//! **Invariant:** each piece that is appended to an [`Output`] of [`Text`] is UTF-8.
 
 use crate::cursor::Cursor;
 use crate::word::Lead;
@@ -14,7 +14,7 @@ pub struct Text;
 #[derive(Debug)]
 pub struct Bytes;
 
-/// What a buffer may hold.
+/// The kind of bytes that a buffer accepts.
 pub trait Encoding {
     /// The longest beginning of at most `length` bytes that may stand alone.
     fn boundary(bytes: &[u8], length: usize) -> usize;
@@ -38,14 +38,14 @@ impl Encoding for Bytes {
     }
 }
 
-/// A cursor that knows what may be written.
+/// A cursor with the encoding of its buffer.
 pub struct Output<'r, 's, E> {
     cursor: Cursor<'r, 's>,
     encoding: PhantomData<E>,
 }
 
 impl<'r, 's, E> Output<'r, 's, E> {
-    /// **Invariant:** the cursor's room is of a buffer with this encoding.
+    /// **Invariant:** the cursor's room belongs to a buffer with this encoding.
     #[inline(always)]
     pub(crate) fn new(cursor: Cursor<'r, 's>) -> Self {
         Self {

@@ -6,8 +6,8 @@ use core::fmt;
 
 /// Bytes in storage of a fixed size: `Fixed::new([0; 64])` owns it, `Fixed::new(&mut bytes[..])` borrows it.
 ///
-/// What a call appends is appended wholly or not at all: when it doesn't fit, the call evaluates to [`Full`], which says
-/// how much room it wants, and the buffer is what it was. The storage behind what is written serves as scratch space.
+/// A call appends all of its bytes or none: if they do not fit, the call evaluates to [`Full`], which holds the room that
+/// it needs, and the contents are unchanged. Calls use the storage behind the contents as scratch space.
 ///
 /// ```
 /// use format::{Fixed, Full, append};
@@ -25,7 +25,7 @@ pub struct Fixed<S> {
     length: usize,
 }
 
-/// What was to be appended doesn't fit.
+/// The bytes of a call do not fit into the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full {
     /// Bytes that the call would have appended.
@@ -53,53 +53,53 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Fixed<S> {
         Self { storage, length: 0 }
     }
 
-    /// What has been written.
+    /// The contents.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.storage.as_ref()[..self.length]
     }
 
-    /// How many bytes have been written.
+    /// The length of the contents in bytes.
     #[inline]
     pub const fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether nothing has been written.
+    /// Returns true if the buffer has no contents.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// How many bytes can still be written.
+    /// The number of free bytes.
     #[inline]
     pub fn room(&self) -> usize {
         self.storage.as_ref().len() - self.length
     }
 
-    /// Forgets what has been written.
+    /// Removes the contents.
     #[inline]
     pub const fn clear(&mut self) {
         self.length = 0;
     }
 
-    /// Gives the storage back; what was written is at its beginning.
+    /// Returns the storage, which starts with the contents.
     #[inline]
     pub fn into_storage(self) -> S {
         self.storage
     }
 
-    /// The storage behind what is written, and how much is written.
+    /// The free storage, and the length of the contents.
     #[inline]
     pub(crate) fn free(&mut self) -> (&mut [u8], &mut usize) {
         (&mut self.storage.as_mut()[self.length..], &mut self.length)
     }
 }
 
-/// Calls a function that writes to the beginning of some bytes, and tells how many it has written.
+/// Calls a function that writes to `bytes`, and returns the number of bytes that it wrote.
 ///
 /// # Panics
-/// When they don't suffice.
+/// If they do not fit.
 #[inline(always)]
 pub(crate) fn written(
     bytes: &mut [u8],
@@ -113,7 +113,7 @@ pub(crate) fn written(
     }
 }
 
-/// Appends what a function writes, of up to 64 bytes, where there may be no room for the words that it is made of.
+/// Appends the output of a function, up to 64 bytes, to a room that may be too small for whole words.
 #[inline(always)]
 pub(crate) fn in_little_room<'r, 's>(
     mut out: Cursor<'r, 's>,

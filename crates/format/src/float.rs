@@ -20,17 +20,17 @@ use crate::specialize::kinds::{Debug, Display};
 use crate::word::{Lead, Word};
 use core::fmt::Arguments;
 
-/// The most decimals that are computed here.
+/// The maximum number of decimals.
 pub(crate) const DECIMALS_MAX: u16 = 19;
 
-/// A number rounded to so many decimals.
+/// A number rounded to a number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rounded {
-    /// Whether it has a sign, as -0.0 does too.
+    /// True for numbers with a minus sign, -0.0 included.
     pub(crate) negative: bool,
-    /// What stands before the point.
+    /// The integer part.
     pub(crate) integer: u64,
-    /// What stands behind it, below 10^decimals.
+    /// The fraction in units of the last decimal, below 10^decimals.
     pub(crate) fraction: u64,
 }
 
@@ -46,7 +46,7 @@ const fn powers() -> [u64; DECIMALS_MAX as usize + 1] {
 
 pub(crate) static POWERS_OF_TEN: [u64; DECIMALS_MAX as usize + 1] = powers();
 
-/// Rounds to `decimals` decimals; `None` outside of what can be computed here.
+/// Rounds to `decimals` decimals. Returns `None` outside the supported range.
 #[inline(always)]
 pub(crate) fn round(value: f64, decimals: u16) -> Option<Rounded> {
     if decimals > DECIMALS_MAX {
@@ -128,7 +128,7 @@ impl Rounded {
         self.behind(out, lead.word(), Word::minus_if(self.negative), decimals)
     }
 
-    /// Appends it behind a sign.
+    /// Appends it after a sign.
     #[inline(always)]
     pub(crate) fn behind<'r, 's>(
         self,
@@ -175,7 +175,7 @@ pub(crate) fn precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: f64, preci
     }
 }
 
-/// Sign, integer part, and point with decimals of numbers from 2⁻¹² to 10⁸ with 1 to 7 decimals: of nearly all there are.
+/// Sign, integer part, and point with decimals, for numbers from 2⁻¹² to 10⁸ with 1 to 7 decimals: the usual case.
 #[inline(always)]
 fn usual(value: f64, precision: u16) -> Option<[Word; 3]> {
     let bits = value.to_bits();
@@ -204,7 +204,7 @@ fn usual(value: f64, precision: u16) -> Option<[Word; 3]> {
     Some([Word::minus_if(value.is_sign_negative()), digits, decimals])
 }
 
-/// The same behind up to eight spaces, which make up a width.
+/// The same after up to eight spaces of padding.
 #[inline(always)]
 pub(crate) fn usual_behind_spaces(value: f64, width: usize, precision: u16) -> Option<[Word; 4]> {
     let [minus, integer, decimals] = usual(value, precision)?;

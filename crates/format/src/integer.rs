@@ -108,7 +108,7 @@ fn signed_in_little_room<'r, 's>(out: Cursor<'r, 's>, lead: Lead, number: i64) -
     in_little_room(out, lead, |out| signed_64(out, Lead::EMPTY, number))
 }
 
-/// Appends a number with zeros in front up to a width.
+/// Appends a number with leading zeros up to a width.
 #[inline(never)]
 pub(crate) fn unsigned_with_zeros<'r, 's>(
     out: Cursor<'r, 's>,
@@ -159,7 +159,7 @@ pub(crate) fn signed_with_zeros<'r, 's>(
     unsigned_with_zeros(out, Lead::EMPTY, number.unsigned_abs(), width)
 }
 
-/// Appends a number with everything that its format asks for.
+/// Appends a number with any layout.
 #[inline(never)]
 pub(crate) fn unsigned_laid_out<'r, 's>(
     out: Cursor<'r, 's>,
@@ -170,7 +170,7 @@ pub(crate) fn unsigned_laid_out<'r, 's>(
     laid_out(out, lead, false, number, layout)
 }
 
-/// Appends a number with everything that its format asks for.
+/// Appends a number with any layout.
 #[inline(never)]
 pub(crate) fn signed_laid_out<'r, 's>(
     out: Cursor<'r, 's>,
@@ -209,7 +209,7 @@ fn laid_out<'r, 's>(
     }
 }
 
-/// Decimal numbers, by the functions for their size.
+/// Implements decimal numbers by the functions for their size.
 macro_rules! decimal {
     ($($type:ty as $narrow:ty, $plain:ident, $wide:ty, $zeros:ident, $laid_out:ident;)*) => {$(
         decimal!(@ Display, $type as $narrow, $plain, $wide, $zeros, $laid_out);

@@ -5,18 +5,18 @@ use crate::digits::Fill;
 use crate::text::append;
 use crate::word::{Lead, Word};
 
-/// Everything that stands between `:` and the letter of the trait.
+/// The part of a format between `:` and the trait.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
-    /// What the width is filled with.
+    /// The character that pads the value to the width.
     pub fill: char,
-    /// On which side the value stands.
+    /// The side of the value.
     pub align: Align,
-    /// Whether positive numbers have a sign.
+    /// `+`: positive numbers get a sign.
     pub plus: bool,
     /// `#`.
     pub alternate: bool,
-    /// Whether zeros between sign and digits make up the width.
+    /// `0`: zeros between sign and digits pad the number to the width.
     pub zero: bool,
     /// The least number of characters.
     pub width: u16,
@@ -24,7 +24,7 @@ pub struct Layout {
     pub precision: Option<u16>,
 }
 
-/// On which side of its width a value stands.
+/// The side of the width on which a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Numbers right, everything else left.
@@ -70,7 +70,7 @@ impl Layout {
         }
     }
 
-    /// What a number without sign is filled with on the left, if that is all there is to its layout.
+    /// The padding on the left of an unsigned number, if the layout asks for nothing else.
     #[inline(always)]
     pub(crate) fn fill_on_the_left(&self) -> Option<Fill> {
         let right = matches!(self.align, Align::Unknown | Align::Right);
@@ -87,7 +87,7 @@ impl Layout {
         Word::byte_if(if negative { b'-' } else { b'+' }, negative || self.plus)
     }
 
-    /// Appends a number, whose sign and prefix come before the zeros that may fill it.
+    /// Appends a number. Sign and prefix come before zeros that pad it.
     #[inline]
     pub(crate) fn number<'r, 's>(
         &self,
@@ -115,7 +115,7 @@ impl Layout {
         out
     }
 
-    /// Appends text, of which the precision may cut off the end.
+    /// Appends text, which the precision may truncate.
     #[inline]
     pub(crate) fn text<'r, 's>(&self, mut out: Cursor<'r, 's>, lead: Lead, text: &str) -> Cursor<'r, 's> {
         let text = self.precision.map_or(text, |precision| cut(text, precision));
@@ -149,7 +149,7 @@ impl Layout {
     }
 }
 
-/// At most so many characters of a text.
+/// The first characters of a text, at most `count`.
 #[inline]
 pub(crate) fn cut(text: &str, characters: u16) -> &str {
     match text.char_indices().nth(usize::from(characters)) {
@@ -158,7 +158,7 @@ pub(crate) fn cut(text: &str, characters: u16) -> &str {
     }
 }
 
-/// Appends a character so many times.
+/// Appends a character `count` times.
 #[inline]
 pub(crate) fn fill(out: &mut Cursor<'_, '_>, character: char, mut count: usize) {
     if !character.is_ascii() {

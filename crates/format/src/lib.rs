@@ -1,9 +1,9 @@
-//! Formatting at compile time: [`append!`] has Rust's formats, [`c!`] has C's.
+//! Formatting at compile time: [`append!`] takes Rust's formats, [`c!`] takes C's.
 //!
-//! `write!` reads its format string at compile time too, but then hands a description of it to code that interprets the
-//! description while the program runs, with a call through a pointer for each value. The macros here write out a list of
-//! calls, one for each value with the text before it: a number becomes digits in a register and a store or two, and the
-//! room in the buffer is looked at once.
+//! `write!` reads its format string at compile time too, but passes a description of it to code that interprets the
+//! description at run time, with a call through a pointer per value. The macros of this crate expand to a list of direct
+//! calls, one per value with the text before it: a number becomes digits in a register and a store or two, after one check
+//! of the room in the buffer.
 //!
 //! ```
 //! use format::append;
@@ -15,10 +15,10 @@
 //! ```
 //!
 //! # Formats
-//! [`append!`] takes everything that [`alloc::fmt`] describes, and writes the same bytes as `format!`. Integers up to 64 bits,
-//! floating-point numbers, strings, characters and truth values have a fast form. All other types, and what is rare, such
-//! as `{:?}` of a string, are written by `core::fmt`, piece by piece within the same call. So is a value of a generic
-//! type, of which the macro can know nothing.
+//! [`append!`] takes every format that [`alloc::fmt`] describes, and writes the same bytes as `format!`. Integers up to
+//! 64 bits, floating-point numbers, strings, characters, truth values, and `{:?}` of optional numbers have a fast form.
+//! `core::fmt` writes all other types and rare formats, such as `{:?}` of a string, within the same call. It also writes
+//! values of a generic type, because the expansion does not know the type.
 //!
 //! [`c!`] takes the conversions of C's `printf` and writes what the GNU C library writes in the C locale; the types of the
 //! values are checked:
@@ -48,14 +48,14 @@
 //! # Ok::<(), format::Full>(())
 //! ```
 //!
-//! # What holds for each call
-//! - The buffer and the values are evaluated once, in the order in which they stand, and before anything is written.
-//! - A mistake in a format is a compile error, with the compiler's own words for Rust's formats.
+//! # Guarantees
+//! - A call evaluates the buffer and the values once, in the order of the source, before it writes anything.
+//! - A mistake in a format is a compile error, worded by the compiler for Rust's formats.
 //! - A panic in a value's `Display` leaves the buffer with some or none of the call's bytes, and a `String` with text.
-//! - A call has up to about 120 values: each takes a step of the compiler's recursion limit.
+//! - A call takes up to about 120 values, because each uses a step of the compiler's recursion limit.
 //!
-//! This crate needs `alloc`, not `std`. Its `unsafe` code is one file, `cursor.rs`, which writes into the spare room of a
-//! buffer.
+//! This crate needs `alloc`, not `std`. Its `unsafe` code is in one file, `cursor.rs`, which writes into the spare capacity
+//! of a buffer.
 
 #![no_std]
 
@@ -89,7 +89,7 @@ struct Readme;
 pub use buffer::Buffer;
 pub use fixed::{Fixed, Full};
 
-/// What the macros expand to uses this module. It is not for use by hand, and all of it may change.
+/// Items that the macros expand to. They are not part of the interface and may change.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::buffer::Open;
@@ -121,8 +121,8 @@ pub mod __private {
 /// ```
 ///
 /// # Panics
-/// When an implementation of a formatting trait returns an error, and when a width or precision that a value gives exceeds
-/// 65535: as `format!` does.
+/// If an implementation of a formatting trait returns an error, or if a width or precision from an argument exceeds 65535,
+/// as `format!` does.
 #[macro_export]
 macro_rules! append {
     ($buffer:expr, $format:expr $(, $($arguments:tt)*)?) => {
@@ -164,9 +164,9 @@ macro_rules! appendln {
 /// | `%c` | `char`; for a buffer of bytes also `u8`, `i8`, `i32` |
 /// | `%p` | pointers and references |
 ///
-/// Flags `- + space # 0`, width and precision are C's; one that is `*` takes an `i32`. `%a`, `%n`, `%m`, `long double`, wide
-/// characters, the flags `'` and `I`, and numbered arguments are compile errors. Text that is cut by a precision within a
-/// character loses that character if the buffer is a `String`.
+/// Flags `- + space # 0`, width and precision are C's; `*` takes an `i32`. `%a`, `%n`, `%m`, `long double`, wide
+/// characters, the flags `'` and `I`, and numbered arguments are compile errors. If a precision cuts text within a
+/// character and the buffer is a `String`, the whole character is omitted.
 ///
 /// ```
 /// let mut out = Vec::new();
@@ -180,14 +180,14 @@ macro_rules! c {
     };
 }
 
-/// Takes the arguments of a macro one by one, names apart from values, and then writes the call.
+/// Separates the names of the arguments from their values, one argument per step, and then expands to the call.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __call {
     ([$macro:ident] [$buffer:expr] [$format:expr] [$([$($name:ident)?] [$value:expr])*]) => {{
         #[allow(unused_imports)]
         use $crate::__private::{Open as _, ByCore as _, BySpecialization as _};
-        // What the values borrow is given back here, also where the call is the last expression of a block.
+        // The binding ends the borrows of the values here, even if the call is the last expression of a block.
         #[allow(clippy::let_and_return, clippy::let_unit_value)]
         let outcome = match $buffer.__open(($(&$value,)*)) {
             opened => $crate::__private::$macro! { [$crate] [opened] [$format] $([$($name)?] [$value])* },

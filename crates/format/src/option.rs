@@ -11,7 +11,7 @@ const NONE: Word = Word::literal(b"None");
 const OPENING: Lead = Lead::literal(b"Some(");
 const CLOSING: Word = Word::literal(b")");
 
-/// Appends the lead, then `None`, or `Some(` and `)` around what the function appends.
+/// Appends the lead, then `None`, or the value between `Some(` and `)`.
 #[inline(always)]
 fn around<T>(
     option: Option<&T>,
@@ -29,7 +29,7 @@ fn around<T>(
     }
 }
 
-// A precision and a width are the value's: `{:05?}` of `Some(1)` is `Some(00001)`, and of `None` it is `None`.
+// Precision and width apply to the value: `{:05?}` of `Some(1)` is `Some(00001)`, and of `None` it is `None`.
 impl<T: Specialized<Debug>> Specialized<Debug> for Option<T> {
     #[inline(always)]
     fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead) {

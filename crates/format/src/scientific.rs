@@ -13,10 +13,10 @@ use crate::float::{POWERS_OF_TEN, zero_padded};
 use crate::integer::signed_32;
 use crate::word::{Lead, Word};
 
-/// The most significant digits that are computed here.
+/// The maximum number of significant digits.
 pub(crate) const DIGITS_MAX: usize = 17;
 
-/// 5^27 is the greatest power of 5 that a factor of 53 bits leaves room for.
+/// 5^27 is the greatest power of 5 whose product with 53 bits fits 128 bits.
 const FIVES_MAX: usize = 27;
 
 const fn fives() -> [u64; FIVES_MAX + 1] {
@@ -31,9 +31,9 @@ const fn fives() -> [u64; FIVES_MAX + 1] {
 
 static POWERS_OF_FIVE: [u64; FIVES_MAX + 1] = fives();
 
-/// `count` digits, of which the first is not 0, and the power of ten of the first, for a finite number from 0 on.
+/// `count` digits without leading zeros, and the power of ten of the first, for a finite number from 0 on.
 ///
-/// `None` outside of what can be computed here.
+/// Returns `None` outside the supported range.
 #[inline]
 pub(crate) fn round(value: f64, count: usize) -> Option<(u64, i32)> {
     if count > DIGITS_MAX || count == 0 {
@@ -41,7 +41,7 @@ pub(crate) fn round(value: f64, count: usize) -> Option<(u64, i32)> {
     }
     let bits = value.to_bits();
     let (mantissa, exponent) = match (bits >> 52) as i32 {
-        // Zero; and numbers so small that k is too large.
+        // Zero, and numbers that would need a larger k.
         0 => return (bits == 0).then_some((0, 0)),
         exponent => (bits & ((1 << 52) - 1) | 1 << 52, exponent - 1075),
     };
@@ -100,7 +100,7 @@ fn divide(mantissa: u64, exponent: i32, places: usize) -> Option<u64> {
     Some(quotient + u64::from(remainder > half || (remainder == half && (!exact || quotient & 1 != 0))))
 }
 
-/// `{:.3e}`, or `{:.3E}` for an upper letter.
+/// `{:.3e}`, or `{:.3E}` if upper case.
 #[inline(never)]
 pub(crate) fn write<'r, 's>(
     mut out: Cursor<'r, 's>,
@@ -128,7 +128,7 @@ pub(crate) fn write<'r, 's>(
     signed_32(out, letter(upper), exponent)
 }
 
-/// What stands before the exponent.
+/// The part before the exponent.
 #[inline(always)]
 pub(crate) fn letter(upper: bool) -> Lead {
     Lead::new(if upper { b'E' } else { b'e' }.into(), 1)
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn every_power_of_two_has_its_power_of_ten() {
         for exponent in -1022..=1023 {
-            // What is written of the value comes from core, not from here.
+            // `core` writes the value.
             let text = alloc::format!("{:e}", f64::from_bits(((exponent + 1023) as u64) << 52));
             let power = text
                 .split_once('e')

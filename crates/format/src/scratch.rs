@@ -1,4 +1,4 @@
-//! Digits on their way to be padded.
+//! Digits in a scratch buffer, for padding.
 
 use crate::digits;
 use crate::hex;
@@ -72,7 +72,7 @@ impl Digits {
         }
     }
 
-    /// Puts the last `count` of eight digits in front.
+    /// Prepends the last `count` of eight digits.
     #[inline(always)]
     fn prepend(&mut self, eight: u64, count: usize) {
         self.bytes[self.from - 8..self.from].copy_from_slice(&eight.to_le_bytes());

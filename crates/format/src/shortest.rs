@@ -1,10 +1,9 @@
-//! Floating-point numbers with as few digits as tell them apart: `{}`, `{:?}` and `{:e}` without a precision.
+//! Floating-point numbers with the fewest digits that identify them: `{}`, `{:?}` and `{:e}` without a precision.
 //!
-//! The digits are `zmij`'s. It writes them as `12.5`, `1.0` or `1.5e-7`, its own choice by magnitude; `core` never uses an
+//! `zmij` computes the digits. It writes `12.5`, `1.0` or `1.5e-7`, depending on the magnitude; `core` never uses an
 //! exponent for `{}`, always for `{:e}`, and for `{:?}` below 10⁻⁴ and from 10¹⁶ on.
 //!
-//! Where two decimals of the least length are equally near, `zmij` takes the even one and `core` the upper one: see
-//! [`rounds_up`].
+//! If two shortest decimals are equally near, `zmij` chooses the even one and `core` the upper one: see [`rounds_up`].
 
 use crate::cursor::{Cursor, by_core};
 use crate::fixed;
@@ -21,14 +20,14 @@ use core::fmt::{Arguments, Display, LowerExp, UpperExp};
 struct Written<'a> {
     /// `12.5` or `1.5`
     mantissa: &'a str,
-    /// What stands behind the `e`.
+    /// The exponent after the `e`.
     exponent: Option<i32>,
 }
 
 impl<'a> Written<'a> {
     #[inline]
     fn new(text: &'a str) -> Self {
-        // Three digits and a sign are the most that can follow.
+        // At most a sign and three digits follow.
         match text.bytes().rev().take(5).position(|byte| byte == b'e') {
             Some(behind) => Self {
                 mantissa: &text[..text.len() - 1 - behind],
@@ -41,7 +40,7 @@ impl<'a> Written<'a> {
         }
     }
 
-    /// The digits before and behind the point.
+    /// The digits before and after the point.
     #[inline]
     fn parts(&self) -> (&'a str, &'a str) {
         match self.mantissa.split_once('.') {
@@ -57,7 +56,7 @@ impl<'a> Written<'a> {
         let Some(exponent) = self.exponent else {
             return out.str(self.mantissa.strip_suffix(".0").unwrap_or(self.mantissa));
         };
-        // One digit stands before the point.
+        // One digit precedes the point.
         let (first, more) = self.parts();
         let places = exponent.unsigned_abs() as usize;
         if exponent < 0 {
@@ -112,7 +111,7 @@ impl<'a> Written<'a> {
 /// Both widths of floating-point numbers.
 trait Float: zmij::Float + Into<f64> + Copy + Display + Debug + LowerExp + UpperExp {
     fn is_finite(self) -> bool;
-    /// Whether `{:?}` has an exponent.
+    /// Returns true if `{:?}` has an exponent.
     fn is_far_from_one(self) -> bool;
 }
 
@@ -134,7 +133,7 @@ macro_rules! float {
 
 float!(f64 f32);
 
-/// The formats without a precision for one width of numbers, and with an exponent for each letter.
+/// Implements the formats without a precision for `f32` or `f64`.
 macro_rules! formats {
     ($($type:ty: $display:ident $debug:ident $exponential:ident;)*) => {$(
         /// `{}`
@@ -149,7 +148,7 @@ macro_rules! formats {
             debug(out, lead, value)
         }
 
-        /// `{:e}`, or `{:E}` for an upper letter.
+        /// `{:e}`, or `{:E}` if upper case.
         #[inline(never)]
         fn $exponential<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: $type, upper: bool) -> Cursor<'r, 's> {
             exponential(out, lead, value, upper)
@@ -192,7 +191,7 @@ formats! {
     f32: display_32 debug_32 exponential_32;
 }
 
-/// Appends the sign of a finite number, and lends the text of the rest.
+/// Appends the sign of a finite number, and passes the digits on.
 #[inline]
 fn write<'r, 's, F: Float>(
     mut out: Cursor<'r, 's>,
@@ -220,12 +219,12 @@ fn write<'r, 's, F: Float>(
     out
 }
 
-/// Whether a number lies in the middle of the even decimal that was written and the one above it.
+/// Returns true if a number lies halfway between the even decimal that was written and the one above it.
 ///
-/// A number with *f* bits behind its binary point, the last of them 1, has *f* digits behind its decimal point, the last
-/// of them 5. If one digit less was written, that 5 was dropped: it is such a middle. With the number as *m*/2^*f*, the
-/// decimal below is (*m*·5^(*f*-1) - 1)/2 units of the last digit. That is even, and so what was written, if *m*·5^(*f*-1)
-/// leaves 1 when divided by 4, which is to say, if *m* does.
+/// A number with *f* bits after its binary point, the last of them 1, has *f* digits after its decimal point, the last of
+/// them 5. If one digit less was written, that 5 was dropped, so the number lies halfway. With the number as *m*/2^*f*, the
+/// decimal below is (*m*·5^(*f*-1) - 1)/2 units of the last digit. It is even, and therefore was written, if
+/// *m*·5^(*f*-1) mod 4 is 1, which is the case if *m* mod 4 is 1.
 #[inline]
 fn rounds_up(value: f64, written: &Written<'_>) -> bool {
     let bits = value.to_bits();

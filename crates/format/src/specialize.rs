@@ -1,10 +1,10 @@
-//! Which types have a fast form, and how the macros find out.
+//! Selects the fast form of a type, if it has one.
 //!
-//! The expansion of a macro doesn't know types, but method calls do: `(&Probe).__plain(…)` finds [`BySpecialization`],
-//! which is there for `Probe` if the type has a fast form, one step before [`ByCore`], which is there for every `&Probe`.
-//! In a generic function the type is known to have only what its bounds say, and `core::fmt` writes it.
+//! A macro does not know types, but method resolution does: `(&Probe).__plain(…)` first finds [`BySpecialization`], which
+//! `Probe` implements for types with a fast form, and only then [`ByCore`], which every `&Probe` implements. In a generic
+//! function only the bounds of the type are known, so `core::fmt` writes the value.
 //!
-//! A probe is made by a function of the trait's name, which makes the compiler check that the type has the trait.
+//! A function named after the formatting trait creates the probe; its bound makes the compiler check the trait.
 
 use crate::cursor::{Cursor, by_core};
 use crate::layout::Layout;
@@ -40,7 +40,7 @@ pub(crate) mod kinds {
     pub enum UpperExp {}
 }
 
-/// Functions that make a probe. They are written out since the compiler shows them to whoever gives them a wrong value.
+/// Functions that create a probe. They are written out because compiler errors about a value show them.
 pub(crate) mod probes {
     use super::{Probe, kinds};
     use core::fmt;
@@ -96,7 +96,7 @@ pub(crate) mod probes {
 
 /// A type with a fast form for one of the formatting traits.
 ///
-/// `lead` is text that comes before the value. `core` is the same value for `core::fmt`, for what the fast form can't do.
+/// `lead` is the text before the value. `core` is the same value for `core::fmt`, for formats without a fast form.
 pub trait Specialized<K> {
     /// `{}`
     fn plain(&self, out: &mut Cursor<'_, '_>, lead: Lead);
@@ -115,7 +115,7 @@ pub trait Specialized<K> {
     fn laid_out(&self, out: &mut Cursor<'_, '_>, lead: Lead, layout: &Layout, core: Arguments<'_>);
 }
 
-/// A value that is to be formatted by the trait `K`.
+/// A value to format by the trait `K`.
 pub struct Probe<'a, K, T: ?Sized> {
     value: &'a T,
     core: Formatting<T>,
@@ -208,7 +208,7 @@ impl<K, T: ?Sized> ByCore for &Probe<'_, K, T> {
     }
 }
 
-/// `{}` of a probe is the trait that it asks for.
+/// `{}` of a probe formats the value by the probe's trait.
 impl<K, T: ?Sized> fmt::Display for Probe<'_, K, T> {
     #[inline]
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -216,7 +216,7 @@ impl<K, T: ?Sized> fmt::Display for Probe<'_, K, T> {
     }
 }
 
-/// What forwards to another type in `core` does so here.
+/// Implements [`Specialized`] for pointers to a type, as `core` forwards its traits.
 macro_rules! forward {
     ($($type:ty),*) => {$(
         impl<K, T: Specialized<K> + ?Sized> Specialized<K> for $type {

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt::Arguments;
 
-/// Appends bytes; for text, those of a `str`.
+/// Appends bytes; if the buffer holds text, they are those of a `str`.
 #[inline(never)]
 pub(crate) fn append<'r, 's>(out: Cursor<'r, 's>, lead: Lead, bytes: &[u8]) -> Cursor<'r, 's> {
     out.bytes_or(lead.word(), bytes, |out| append_in_little_room(out, lead, bytes))
@@ -31,7 +31,7 @@ fn precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, text: &str, precision: u16) 
 
 #[inline(never)]
 fn wide<'r, 's>(out: Cursor<'r, 's>, lead: Lead, text: &str, width: u16) -> Cursor<'r, 's> {
-    // Zeros are for numbers.
+    // The flag `0` applies to numbers only.
     let layout = Layout {
         zero: false,
         ..Layout::zeros(width)
@@ -96,7 +96,7 @@ impl Specialized<Display> for char {
     }
 }
 
-/// Types that are written as the string that they stand for.
+/// Types that are written as a string.
 macro_rules! as_str {
     ($($type:ty, $kind:ty, |$value:ident| $text:expr;)*) => {$(
         impl Specialized<$kind> for $type {

@@ -1,9 +1,9 @@
 //! Up to eight bytes in a register.
 //!
-//! **Invariant:** no word has a length above 8, on which the stores of `cursor.rs` rely.
-//! **Invariant:** a [`Lead`] is ASCII, so that it may stand in a `String`.
+//! **Invariant:** the length of a word is at most 8; the stores in `cursor.rs` rely on it.
+//! **Invariant:** a [`Lead`] is ASCII, so that it can be appended to a `String`.
 
-/// The first `length` bytes of eight, of which the lowest is the first.
+/// The first `length` of eight bytes in little-endian order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word {
     bytes: u64,
@@ -14,7 +14,7 @@ impl Word {
     pub(crate) const EMPTY: Self = Self { bytes: 0, length: 0 };
 
     /// # Panics
-    /// When `length` exceeds 8.
+    /// If `length` exceeds 8.
     #[inline(always)]
     pub(crate) const fn new(bytes: u64, length: usize) -> Self {
         assert!(length <= 8);
@@ -24,7 +24,7 @@ impl Word {
     /// A constant.
     ///
     /// # Panics
-    /// When it has more than eight bytes.
+    /// If it has more than eight bytes.
     pub(crate) const fn literal(text: &[u8]) -> Self {
         let mut bytes = 0;
         let mut at = text.len();
@@ -59,16 +59,16 @@ impl Word {
         Self::new(0x2020_2020_2020_2020, count)
     }
 
-    /// The sign of a number, or nothing: no branch that random signs would mispredict.
+    /// The sign of a number, or nothing, without a branch that random signs would mispredict.
     #[inline(always)]
     pub(crate) const fn minus_if(negative: bool) -> Self {
         Self::byte_if(b'-', negative)
     }
 
-    /// Both, one behind the other; bytes of the first beyond its length are zeros.
+    /// This word followed by the next. Bytes of this word beyond its length must be zeros.
     ///
     /// # Panics
-    /// When they have more than eight bytes together.
+    /// If they have more than eight bytes together.
     #[inline(always)]
     pub(crate) const fn then(self, next: Self) -> Self {
         match self.length {
@@ -91,7 +91,7 @@ impl Word {
         };
         let word = match length {
             8 => quarter(0) | quarter(4) << 32,
-            // The two overlap, with the same bytes in the same places.
+            // The two halves overlap, and agree where they do.
             4.. => quarter(0) | quarter(length - 4) << (8 * (length - 4)),
             0 => 0,
             _ => {
@@ -102,20 +102,20 @@ impl Word {
         Self::new(word, length)
     }
 
-    /// Its bytes, as they are stored: what is beyond its length means nothing.
+    /// The bytes to store; those beyond the length are meaningless.
     #[inline(always)]
     pub(crate) const fn stored(self) -> [u8; 8] {
         self.bytes.to_le_bytes()
     }
 
-    /// How many of its bytes count, up to 8.
+    /// The number of bytes, up to 8.
     #[inline(always)]
     pub(crate) const fn length(self) -> usize {
         self.length
     }
 }
 
-/// Short text of a format that stands before a value: it travels with the value, in registers.
+/// Short text of a format before a value, passed with the value in registers.
 #[derive(Debug, Clone, Copy)]
 pub struct Lead(Word);
 
@@ -126,7 +126,7 @@ impl Lead {
     /// Up to eight ASCII characters.
     ///
     /// # Panics
-    /// When there are more, or others; the macros, whose constants these are, see to it that neither is so.
+    /// If there are more, or others. The macros generate only constants that meet both conditions.
     #[inline(always)]
     pub const fn new(bytes: u64, length: usize) -> Self {
         assert!(bytes & 0x8080_8080_8080_8080 == 0);
@@ -136,7 +136,7 @@ impl Lead {
     /// A constant of up to eight ASCII characters.
     ///
     /// # Panics
-    /// When there are more, or others.
+    /// If there are more, or others.
     pub(crate) const fn literal(text: &[u8]) -> Self {
         assert!(text.is_ascii());
         Self(Word::literal(text))

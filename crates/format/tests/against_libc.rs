@@ -1,4 +1,4 @@
-//! What `c!` writes is what libc's `snprintf` writes.
+//! `c!` writes the same bytes as libc's `snprintf`.
 #![allow(unsafe_code, reason = "snprintf is C's")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,7 @@ macro_rules! same {
     ($format:expr $(, $ours:expr)*; $($theirs:expr),*) => {{
         let format = CString::new($format).unwrap();
         let mut expected = vec![0u8; 2048];
-        // SAFETY: the format fits the arguments, of which each pair stands for the same C type; the buffer has the size.
+        // SAFETY: the format fits the arguments, each pair has the same C type, and the buffer has the given size.
         let length = unsafe {
             libc::snprintf(expected.as_mut_ptr().cast(), expected.len(), format.as_ptr() $(, $theirs)*)
         };
@@ -25,7 +25,7 @@ macro_rules! same {
     }};
 }
 
-/// Each of many mixtures of flags, before a width and a precision that arguments give.
+/// Many combinations of flags, with a width and a precision from arguments.
 macro_rules! grid {
     ($conversion:literal, $value:expr, $width:expr, $precision:expr) => {
         grid!(@ ["", "-", "+", " ", "#", "0", "-0", "+ #0"], $conversion, $value, $width, $precision)
@@ -99,7 +99,7 @@ fn lengths() {
     }
 }
 
-/// Whether rounding makes the number of digits before the point larger, as in 9.99 to 10.
+/// Returns true if rounding adds a digit before the point, as from 9.99 to 10.
 ///
 /// The GNU C library up to 2.36 at least writes `1.e+04` for `%#.4g` of 9999.97, and C wants `1.000e+04`.
 fn rounds_to_the_next_power(value: f64, precision: i32) -> bool {

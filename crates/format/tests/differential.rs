@@ -1,4 +1,4 @@
-//! What `append!` writes is what `format!` writes: random values through a grid of formats, into each kind of buffer.
+//! `append!` writes the same bytes as `format!`: random values in a grid of formats, into each kind of buffer.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use format::{Fixed, append};
 use support::Random;
 
-/// Compares one call with `format!`; the buffers have something in them before.
+/// Compares one call with `format!`; the vector has contents before.
 macro_rules! same {
     ($format:expr $(, $($argument:tt)+)?) => {{
         let expected = format!($format $(, $($argument)+)?);
@@ -28,7 +28,7 @@ macro_rules! same_bytes {
     }};
 }
 
-/// Each alignment and fill with each mixture of flags, a width and a kind; then the same with a precision.
+/// Each alignment and fill with each combination of flags, a width and a kind; then the same with a precision.
 macro_rules! grid {
     ($kind:literal, $value:expr, $width:expr) => {
         grid!(@ ["", "<", "*^", ">", "é<"], $kind, $value, $width);

@@ -1,4 +1,4 @@
-//! Mistakes are reported by the compiler, in the words of `format_args!` where the syntax is Rust's, and at their place.
+//! The compiler reports mistakes at their location, and those in Rust's formats as `format_args!` does.
 //!
 //! Each program is compiled against the library that this test was linked with.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -24,7 +24,7 @@ fn directory() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_owned()
 }
 
-/// What the compiler says of a function's body, as lines.
+/// The compiler's messages about a function body, as lines.
 fn compile(body: &str) -> Vec<String> {
     compile_as("2024", "format", body)
 }
@@ -37,7 +37,7 @@ fn compile_as(edition: &str, name: &str, body: &str) -> Vec<String> {
         format!("struct Foo;\nfn main() {{\nlet mut out = Vec::<u8>::new();\n{body}\n}}\n"),
     )
     .unwrap();
-    // Not /dev/null: the compiler renames its output, and would put a plain file there for root.
+    // Not /dev/null: the compiler renames its output, and as root would replace the device by a plain file.
     let metadata = source.with_extension("rmeta");
     let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .arg(format!("--edition={edition}"))
@@ -51,7 +51,7 @@ fn compile_as(edition: &str, name: &str, body: &str) -> Vec<String> {
         .output()
         .unwrap();
     std::fs::remove_file(source).unwrap();
-    // Mistaken sources leave none.
+    // A failed compilation leaves none.
     let _ = std::fs::remove_file(metadata);
     String::from_utf8(output.stderr)
         .unwrap()
@@ -60,7 +60,7 @@ fn compile_as(edition: &str, name: &str, body: &str) -> Vec<String> {
         .collect()
 }
 
-/// The text of the first error, and what its first line of carets stands under.
+/// The text of the first error, and the source text that its first carets underline.
 fn first_error(body: &str) -> (String, String) {
     let lines = compile(body);
     let at = lines

@@ -9,12 +9,12 @@ use format::append;
 use std::io::Write as _;
 use support::Random;
 
-/// A number as digits, to the right of zeros, which only counts up.
+/// A number as digits after leading zeros. It can only count up.
 struct Odometer {
     digits: [u8; 16],
-    /// Where the first digit stands that counts.
+    /// The index of the first digit.
     start: usize,
-    /// The letter that comes after each.
+    /// The successor of each digit.
     next: [u8; 128],
     last: u8,
 }
@@ -51,7 +51,7 @@ impl Odometer {
         self.start = self.start.min(at);
     }
 
-    /// Compares with a text, in which zeros may stand in front up to a width.
+    /// Compares with a text that may have leading zeros up to a width.
     fn check(&self, text: &[u8], width: usize) {
         let expected = &self.digits[self.start.min(16 - width)..];
         assert!(expected == text, "{}", String::from_utf8_lossy(text));

@@ -1,12 +1,12 @@
-//! The macros mean the same wherever they are called: without the standard prelude, among names that shadow others, and among
-//! traits that give every type methods.
+//! The macros work in every scope: without the standard prelude, among names that shadow others, and among traits that add
+//! methods to every type.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 
 extern crate std;
 
-/// Names that an expansion could take for others.
+/// Names that an expansion could confuse with its own.
 #[allow(non_camel_case_types, dead_code, unused_macros, unused_macro_rules)]
 mod shadowed {
     struct Result;
@@ -40,7 +40,7 @@ mod shadowed {
     }
     mine!(panic assert format_args concat append c __call);
 
-    /// What a caller may have given every type.
+    /// Methods that a caller's trait may add to every type.
     trait Everything {
         fn plain(&self) {}
         fn precise(&self) {}

@@ -18,8 +18,8 @@ macro_rules! case {
             |out, $input| format::c!(out, $c, $($value),*),
             |out, $input| {
                 const FORMAT: &str = concat!($c, "\0");
-                // SAFETY: the format ends with a zero and fits the values; so many bytes of the vector's memory are free, and as
-                // many as the function returns are written, since no case has more.
+                // SAFETY: the format ends with a zero and fits the values. The function writes at most the free bytes of the
+                // vector and returns the number that it wrote, since the output of every case fits.
                 unsafe {
                     let written =
                         libc::snprintf(out.as_mut_ptr().cast(), out.capacity(), FORMAT.as_ptr().cast(), $($raw),*);
@@ -130,7 +130,7 @@ pub(crate) fn run() {
     only_in_c(&floats);
 }
 
-/// What Rust has no format for.
+/// A case without an equivalent format in Rust.
 fn only_in_c(floats: &[f64]) {
     macro_rules! only {
         ($($format:literal)*) => {$(

@@ -1,4 +1,4 @@
-//! Two ways to write the same, in turn for many short rounds.
+//! Compares two ways to write the same output, in many short alternating rounds.
 
 use std::hint::black_box;
 use std::time::Instant;

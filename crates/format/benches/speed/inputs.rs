@@ -1,6 +1,6 @@
-//! What is formatted: random, the same in every run.
+//! Random inputs, the same in every run.
 
-/// Inputs that a case has; a power of two.
+/// The number of inputs per case, a power of two.
 const INPUTS: usize = 4096;
 
 /// The random numbers of Marsaglia's xorshift, multiplied.
@@ -34,7 +34,7 @@ pub(crate) fn inputs<T>(make: impl Fn(&mut Random) -> T) -> Vec<T> {
     (0..INPUTS).map(|_| make(&mut random)).collect()
 }
 
-/// What a server logs.
+/// A request as a server logs it.
 pub(crate) struct Request {
     pub(crate) address: [u8; 4],
     pub(crate) user: String,

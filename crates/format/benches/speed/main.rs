@@ -1,8 +1,8 @@
 //! `append!` against `write!`, and `c!` against libc's `snprintf` and against `append!`, to the same `Vec<u8>`:
 //! `cargo bench -p hikyaku-format --bench speed`.
 //!
-//! Random inputs, the two in turn for many short rounds, medians. Prints a JSON object a line with the nanoseconds of
-//! one call each and their ratio. With the name of a case as argument only that one runs.
+//! The inputs are random, and the two alternate in many short rounds. Prints one JSON object per line with the median
+//! nanoseconds per call of each and their ratio. An argument selects the case of that name.
 
 mod append;
 mod c;

@@ -1,4 +1,4 @@
-//! What `append!` becomes.
+//! Expands `append!` and `appendln!`.
 //!
 //! ```text
 //! match buffer.__open((&a, &b)) {
@@ -7,10 +7,10 @@
 //! }
 //! ```
 //!
-//! The main crate's rules write the `match`, this module what follows its arrow. So the buffer and then the arguments are
-//! evaluated once, in order, by the caller's own tokens, and what they borrow lives to the end of the statement, as it does
-//! for `write!`. The functions that are called after the traits make the compiler check that a value's type has the
-//! trait at all. What stands between colon and brace comes with a `format_args!` too, for types without a fast form.
+//! The rules of the main crate write the `match`; this module writes the arm. The buffer and then the arguments are
+//! therefore evaluated once, in order, by the caller's own tokens, and borrows in them end with the statement, as they do
+//! with `write!`. The functions named after the traits make the compiler check the trait of a value. A value with a layout
+//! also gets a `format_args!`, for types without a fast form.
 
 use crate::input::{Argument, Binding, Input};
 use crate::lead::Statements;
@@ -35,10 +35,10 @@ pub(crate) fn append(input: &Input, ending: &str) -> TokenStream {
     block(input, "__cursor", about, &body)
 }
 
-/// The block that takes the values by their names, and writes about so many bytes.
+/// The block that binds the values to names and writes `about` bytes, an estimate.
 ///
-/// Everything in it is reached by the name `__format`: a path that began with `$crate` would belong to another macro than
-/// the values in it, and the compiler then shows an error at the whole call.
+/// Its paths start with the name `__format`. If a path started with `$crate`, it would come from another macro than the
+/// values, and the compiler would report errors at the whole call.
 pub(crate) fn block(input: &Input, cursor: &str, about: usize, body: &TokenStream) -> TokenStream {
     let pattern: TokenStream = input
         .bindings()
@@ -65,7 +65,7 @@ pub(crate) fn block(input: &Input, cursor: &str, about: usize, body: &TokenStrea
     )
 }
 
-/// The names of the arguments with their positions; `None` when the compiler would complain.
+/// The names of the arguments with their positions; `None` if the compiler rejects them.
 fn names(arguments: &[Argument]) -> Option<BTreeMap<String, usize>> {
     let mut names = BTreeMap::new();
     for (index, argument) in arguments.iter().enumerate() {
@@ -135,7 +135,7 @@ fn specialized(input: &Input, span: Span, parsed: &Parsed, ending: &str) -> (usi
     (statements.about, statements.finish())
 }
 
-/// A captured variable: what the format string's own surroundings know by that name.
+/// A captured variable, resolved where the format string was written.
 fn variable(name: &str, span: Span) -> TokenStream {
     // A raw name is the same name, and as for the compiler's own macros `{type}` is the variable `r#type`.
     let variable = match name {
@@ -145,10 +145,10 @@ fn variable(name: &str, span: Span) -> TokenStream {
     TokenTree::Ident(variable).into()
 }
 
-/// One call, for the writing of its pieces.
+/// A call whose pieces are to be written.
 struct Site<'a> {
     names: &'a [Binding],
-    /// Where the format string stands.
+    /// The location of the format string.
     span: Span,
 }
 
@@ -195,7 +195,7 @@ impl Site<'_> {
         )
     }
 
-    /// A value with more than a precision or zeros. What may be wrong with it is looked at once, in the `let`s.
+    /// A value with more than a precision or zeros. The `let`s contain everything that can fail to compile, once.
     fn laid_out(&self, probe: &str, name: &Binding, layout: &Layout, lead: &TokenStream) -> TokenStream {
         let mut lets = fill(
             &format!("let __probe = __format::{probe}(NAME);"),
@@ -212,7 +212,7 @@ impl Site<'_> {
         let width = given("__width", layout.width);
         let precision = given("__precision", layout.precision);
         let wide = |count: &TokenStream| fill("__format::wide(COUNT)", &[("COUNT", count)]);
-        // The probe has `{}` whichever trait is meant.
+        // A probe implements `{}` for every trait.
         let core = self.core(
             &fill("__probe", &[]),
             "",
@@ -230,7 +230,7 @@ impl Site<'_> {
         )
     }
 
-    /// A value for which there is no fast form whatever its type.
+    /// A value with a format that `core::fmt` always writes.
     fn by_core(&self, name: &Binding, kind: &str, layout: &Layout, lead: &TokenStream) -> TokenStream {
         let counts = [layout.width, layout.precision].map(|count| match count {
             Some(Count::Argument(index)) => self.names[index].value.clone(),
@@ -243,7 +243,7 @@ impl Site<'_> {
         )
     }
 
-    /// `format_args!` of a value alone, with the width and the precision if it doesn't say them itself.
+    /// `format_args!` of one value, with the width and the precision if arguments give them.
     fn core(
         &self,
         value: &TokenStream,

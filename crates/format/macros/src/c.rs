@@ -1,4 +1,4 @@
-//! What `c!` becomes: a closure with one call for each conversion, whose traits check the types.
+//! Expands `c!` to one call per conversion; traits check the types.
 
 use crate::append::block;
 use crate::input::{Binding, Input};
@@ -117,8 +117,8 @@ fn call<'a>(
         && !directive.alternate
         && !(signed && (directive.plus || directive.space));
     let upper = format!("{}, ", directive.conversion.is_ascii_uppercase());
-    // What says more than the function's name comes as a value, the first: types that were written in angle brackets would
-    // draw the compiler's errors to themselves, and it would believe a value more than what comes after it.
+    // A marker value selects the conversion, as the first argument: with types in angle brackets the compiler would report
+    // errors at those types instead of at the caller's value.
     let (function, more) = match directive.conversion {
         'd' | 'i' => ("signed", length),
         'u' => ("unsigned", length),
@@ -156,7 +156,7 @@ fn call<'a>(
     })
 }
 
-/// The width, if it is written, filled with zeros, and all that there is.
+/// The width of a conversion that has only the flag `0` and a constant width.
 fn only_zeros(directive: &Directive) -> Option<u16> {
     match directive.width {
         Some(Count::Is(width))
@@ -170,7 +170,7 @@ fn only_zeros(directive: &Directive) -> Option<u16> {
     }
 }
 
-/// Whether there are no flags and no width, and the precision, if there is one, is written and of a usual size.
+/// Returns true for a conversion without flags and width, whose precision is absent or a small constant.
 fn plain_but_for_precision(directive: &Directive) -> bool {
     let usual = match directive.precision {
         None => true,
@@ -180,7 +180,7 @@ fn plain_but_for_precision(directive: &Directive) -> bool {
     usual && directive.width.is_none() && !(directive.plus || directive.space || directive.alternate)
 }
 
-/// The call of a function of `printf`, with what it takes last.
+/// The call of a function of `printf`, with its last arguments.
 fn written(
     function: &str,
     more: &str,

@@ -1,15 +1,15 @@
-//! What a call of a macro consists of.
+//! The parts of a macro call.
 //!
-//! **Invariant:** the expressions of a call are compiled as the main crate's `macro_rules` wrote them, and never go through
-//! here: a procedural macro that hands on `$a * 2` loses the invisible parentheses around `$a`. What comes here of a
-//! value tells only where it stands.
+//! **Invariant:** the compiler sees the expressions of a call as the `macro_rules` of the main crate wrote them. They never
+//! pass through this crate: a procedural macro that returns `$a * 2` loses the invisible parentheses around `$a`. This
+//! module uses the tokens of a value only for their location.
 
 use crate::literal::unwrap;
 use proc_macro::{Delimiter, Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// A value that was handed to the macro.
+/// A value that was passed to the macro.
 pub(crate) struct Argument {
-    /// Its name, if it was written `name = value`.
+    /// Its name, in the form `name = value`.
     pub(crate) name: Option<Ident>,
     /// Its first and last token.
     pub(crate) span: (Span, Span),
@@ -19,11 +19,11 @@ pub(crate) struct Argument {
 pub(crate) struct Input {
     /// The tokens `$crate`: the main crate, by whatever name the caller knows it.
     pub(crate) krate: TokenStream,
-    /// What the buffer gave, with the values.
+    /// The opened buffer, with the values.
     pub(crate) opened: TokenStream,
-    /// The format string, not yet looked at.
+    /// The format string, not parsed.
     pub(crate) format: TokenStream,
-    /// What is formatted.
+    /// The values.
     pub(crate) arguments: Vec<Argument>,
 }
 
@@ -51,7 +51,7 @@ impl Input {
         Some(input)
     }
 
-    /// What the arguments are called in the closure, which takes them in a tuple.
+    /// The names of the arguments in the block, which destructures a tuple.
     pub(crate) fn bindings(&self) -> Vec<Binding> {
         self.arguments
             .iter()
@@ -68,7 +68,7 @@ fn location(value: TokenStream) -> (Span, Span) {
     (first, tokens.last().map_or(first, |token| token.span()))
 }
 
-/// Where a token begins; the place of invisible parentheses means nothing.
+/// The start of a token; the location of invisible parentheses is meaningless.
 fn start(token: &TokenTree) -> Span {
     match token {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => location(group.stream()).0,
@@ -76,22 +76,22 @@ fn start(token: &TokenTree) -> Span {
     }
 }
 
-/// A reference to a value, within the closure.
+/// A reference to a value, within the block.
 ///
-/// There is no way to say that a token stands where several others do. But the star of `*name` may stand where the
-/// first one does, and the name where the last one does; so what is wrong with the value is shown at all of it.
+/// The location of a token cannot span several others. But in `*name` the star can have the location of the value's first
+/// token, and the name that of its last; the compiler then reports an error at the whole value.
 #[derive(Clone)]
 pub(crate) struct Binding {
     /// The name of the reference.
     pub(crate) name: TokenStream,
     /// The value behind it.
     pub(crate) value: TokenStream,
-    /// `&*name`: the reference again, but standing where the value does.
+    /// `&*name`: the reference with the location of the value.
     pub(crate) reference: TokenStream,
 }
 
 impl Binding {
-    /// The reference of this number, for a value that stands from one token to another.
+    /// The reference with this number, for a value between two tokens.
     pub(crate) fn new(index: usize, (first, last): (Span, Span)) -> Self {
         let at = |span| Span::call_site().located_at(span);
         let name: TokenTree = Ident::new(&format!("__argument_{index}"), at(last)).into();

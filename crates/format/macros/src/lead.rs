@@ -1,31 +1,31 @@
 //! The text of a format between its values.
 //!
-//! Text that is short goes with the value behind it, in two registers, instead of by a call of its own.
+//! Short text is passed with the next value, in two registers, instead of by a call of its own.
 
 use crate::quote::fill;
 use proc_macro::{Literal, TokenStream, TokenTree};
 
-/// Room that a value is thought to take, for when the buffer has to grow: most are shorter.
+/// The estimated length of a value, for a buffer that has to grow; most values are shorter.
 const VALUE_LENGTH: usize = 16;
 
-/// The statements of a call, and what it is about to write.
+/// The statements of a call, and the estimated length of its output.
 #[derive(Default)]
 pub(crate) struct Statements {
     statements: TokenStream,
-    /// Text that is not yet among the statements.
+    /// Text without a statement so far.
     text: String,
-    /// About how many bytes the statements write.
+    /// The estimated number of bytes that the statements write.
     pub(crate) about: usize,
 }
 
 impl Statements {
-    /// Text that is to be written.
+    /// Adds text.
     pub(crate) fn text(&mut self, text: &str) {
         self.text.push_str(text);
         self.about += text.len();
     }
 
-    /// The text before a value which is to go with it.
+    /// The text to pass with the next value.
     pub(crate) fn lead(&mut self) -> TokenStream {
         self.about += VALUE_LENGTH;
         let text = std::mem::take(&mut self.text);
@@ -39,7 +39,7 @@ impl Statements {
         })
     }
 
-    /// Writes text by a call of its own.
+    /// Adds a call that writes text.
     fn write(&mut self, text: &str) {
         self.statements.extend(match lead(text) {
             Some(lead) => fill("__out.__lead(LEAD);", &[("LEAD", &lead)]),
@@ -47,7 +47,7 @@ impl Statements {
         });
     }
 
-    /// A statement that writes a value.
+    /// Adds a statement that writes a value.
     pub(crate) fn push(&mut self, statement: TokenStream) {
         self.statements.extend(statement);
     }
@@ -65,7 +65,7 @@ impl Statements {
     }
 }
 
-/// Text that makes two words, as these: that is faster than copying memory of any length.
+/// Splits text that fits two words: writing them is faster than a copy of variable length.
 fn halves(text: &str) -> (&str, &str) {
     match text.len() {
         9..=16 if text.is_ascii() => text.split_at(8),

@@ -1,6 +1,6 @@
 //! The macros behind `hikyaku-format`; use that crate, whose `append!` and `c!` call these.
 //!
-//! There is nothing here to be called by hand: the shapes of the input are private to the two crates.
+//! These macros are not for direct use: their input is private to the two crates.
 
 mod append;
 mod c;
@@ -14,19 +14,19 @@ mod rust;
 use input::Input;
 use proc_macro::TokenStream;
 
-/// The closure of an `append!`.
+/// The block of an `append!`.
 #[proc_macro]
 pub fn append(input: TokenStream) -> TokenStream {
     Input::read(input).map_or_else(TokenStream::new, |input| append::append(&input, ""))
 }
 
-/// The closure of an `appendln!`.
+/// The block of an `appendln!`.
 #[proc_macro]
 pub fn append_line(input: TokenStream) -> TokenStream {
     Input::read(input).map_or_else(TokenStream::new, |input| append::append(&input, "\n"))
 }
 
-/// The closure of a `c!`.
+/// The block of a `c!`.
 #[proc_macro]
 pub fn c(input: TokenStream) -> TokenStream {
     Input::read(input).map_or_else(TokenStream::new, |input| c::c(&input))

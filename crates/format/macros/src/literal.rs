@@ -1,7 +1,7 @@
-//! The text that a literal token stands for.
+//! The text of a literal token.
 //!
-//! The compiler hands a macro the token as it was written. This module undoes the escapes, and `concat!` of literals,
-//! which a macro outside the compiler is given unexpanded.
+//! A macro receives the token as it was written. This module resolves its escapes, and `concat!` of literals, which
+//! procedural macros receive unexpanded.
 
 use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 
@@ -9,9 +9,9 @@ use proc_macro::{Delimiter, Group, Literal, Span, TokenStream, TokenTree};
 pub(crate) struct Format {
     /// Its text.
     pub(crate) text: String,
-    /// Where errors about it belong.
+    /// The location for errors.
     pub(crate) span: Span,
-    /// Whether it stands in the call itself: only then may it capture variables.
+    /// True for a literal in the call itself, which may capture variables.
     pub(crate) captures: bool,
 }
 
@@ -35,7 +35,7 @@ impl Format {
     }
 }
 
-/// Takes away the invisible parentheses that `macro_rules` puts around an expression.
+/// Removes the invisible parentheses that `macro_rules` puts around an expression.
 pub(crate) fn unwrap(tokens: TokenStream) -> TokenStream {
     let mut iterator = tokens.clone().into_iter();
     match (iterator.next(), iterator.next()) {
@@ -46,7 +46,7 @@ pub(crate) fn unwrap(tokens: TokenStream) -> TokenStream {
     }
 }
 
-/// The tokens without any invisible parentheses: literals that another macro hands on have them.
+/// The tokens without invisible parentheses, which literals from another macro have.
 fn flat(tokens: TokenStream) -> Vec<TokenTree> {
     tokens
         .into_iter()
@@ -57,7 +57,7 @@ fn flat(tokens: TokenStream) -> Vec<TokenTree> {
         .collect()
 }
 
-/// `concat`, `core::concat` or `std::concat` and what stands in its parentheses.
+/// `concat`, `core::concat` or `std::concat` and its arguments.
 fn concat(path: &[TokenTree], arguments: &Group) -> Option<String> {
     let path: String = path.iter().map(ToString::to_string).collect();
     let path = path.trim_start_matches("::");
@@ -93,7 +93,7 @@ fn concat(path: &[TokenTree], arguments: &Group) -> Option<String> {
     Some(text)
 }
 
-/// What `concat!` makes of a literal. Numbers are taken only in the spelling that they are printed in.
+/// The text that `concat!` produces for a literal. Numbers are accepted only in the spelling in which they are printed.
 fn plain(literal: &Literal) -> Option<String> {
     let token = literal.to_string();
     if token.starts_with(['"', 'r']) {
@@ -116,7 +116,7 @@ fn string(token: &str) -> Option<String> {
     escapes(token.strip_prefix('"')?.strip_suffix('"')?)
 }
 
-/// Undoes the escapes of a string or character literal. The compiler has checked them.
+/// Resolves the escapes of a string or character literal, which the compiler has checked.
 fn escapes(written: &str) -> Option<String> {
     let mut text = String::with_capacity(written.len());
     let mut rest = written.chars();
@@ -141,7 +141,7 @@ fn escapes(written: &str) -> Option<String> {
                 rest = after.chars();
                 char::from_u32(u32::from_str_radix(&digits.replace('_', ""), 16).ok()?)?
             }
-            // A backslash before the end of a line: the next line begins at its first character that is no space.
+            // A backslash before the end of a line skips the whitespace at the start of the next line.
             '\n' => {
                 rest = rest.as_str().trim_start_matches([' ', '\t', '\n', '\r']).chars();
                 continue;

@@ -1,8 +1,8 @@
 //! C's format strings, as C11 7.21.6.1 describes them.
 
-/// A format string taken apart.
+/// A part of a format string.
 pub(crate) enum Piece {
-    /// Text, with `%%` undone.
+    /// Text, with `%%` replaced by `%`.
     Text(String),
     /// A conversion.
     Directive(Directive),
@@ -10,7 +10,7 @@ pub(crate) enum Piece {
 
 /// `%-08.3lx`
 pub(crate) struct Directive {
-    /// Where it stands in the text, in bytes.
+    /// Its byte range in the text.
     pub(crate) place: std::ops::Range<usize>,
     /// `-`
     pub(crate) minus: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Directive {
     pub(crate) precision: Option<Count>,
     /// `hh`, `h`, `l`, `ll`, `j`, `z`, `t` or nothing.
     pub(crate) length: &'static str,
-    /// The letter.
+    /// The conversion specifier.
     pub(crate) conversion: char,
 }
 
@@ -41,15 +41,15 @@ pub(crate) enum Count {
     Argument,
 }
 
-/// What is wrong with a format string, and where.
+/// A mistake in a format string.
 pub(crate) struct Wrong {
-    /// In a sentence.
+    /// A description, one sentence.
     pub(crate) message: String,
-    /// Which bytes of the text.
+    /// The bytes of the text at fault.
     pub(crate) place: std::ops::Range<usize>,
 }
 
-/// Takes a format string apart.
+/// Parses a format string.
 pub(crate) fn parse(text: &str) -> Result<Vec<Piece>, Wrong> {
     let mut pieces = Vec::new();
     let mut literal = String::new();
@@ -186,7 +186,7 @@ impl Scanner<'_> {
         let message = match conversion {
             'd' | 'i' | 'u' | 'o' | 'x' | 'X' => None,
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' => {
-                // C allows `%lf` for what `%f` is.
+                // C allows `%lf` as another spelling of `%f`.
                 (!matches!(length, "" | "l"))
                     .then(|| format!("`%{length}{conversion}` is no conversion of C's"))
             }

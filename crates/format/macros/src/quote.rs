@@ -2,10 +2,10 @@
 
 use proc_macro::{Group, TokenStream, TokenTree};
 
-/// The tokens of `template`, in which each name of `substitutions` is replaced by its tokens.
+/// The tokens of `template`, with each name of `substitutions` replaced by its tokens.
 ///
 /// # Panics
-/// When the template is no Rust, which is a mistake in this crate.
+/// If the template is not Rust, which is a mistake in this crate.
 pub(crate) fn fill(template: &str, substitutions: &[(&str, &TokenStream)]) -> TokenStream {
     let tokens: TokenStream = match template.parse() {
         Ok(tokens) => tokens,

@@ -1,38 +1,38 @@
 //! Rust's format strings, as `std::fmt` documents them.
 //!
-//! **Invariant:** what is read here is read as the compiler reads it. Whatever looks unusual or wrong makes [`parse`]
-//! return `None`, and then the whole call is left to `format_args!`, which accepts it or says what is wrong with it.
+//! **Invariant:** [`parse`] interprets a format as the compiler does. It returns `None` for unusual or wrong formats, and
+//! the whole call is then left to `format_args!`, which accepts the format or reports the mistake.
 
 use std::collections::BTreeMap;
 
-/// A format string and the arguments that it wants.
+/// A format string and its arguments.
 #[derive(Default)]
 pub(crate) struct Parsed {
     /// Text and values in their order.
     pub(crate) pieces: Vec<Piece>,
-    /// Variables of the surroundings, in the order of their first use; they follow the arguments that were given.
+    /// Captured variables, in the order of their first use. Their numbers follow those of the arguments.
     pub(crate) captured: Vec<String>,
 }
 
 /// A part of a format string.
 pub(crate) enum Piece {
-    /// Text, with `{{` and `}}` undone.
+    /// Text, with `{{` and `}}` replaced by `{` and `}`.
     Text(String),
     /// A value.
     Value {
-        /// Which argument.
+        /// The number of the argument.
         argument: usize,
-        /// The letters of its trait: empty for `Display`, `x`, `?`…
+        /// The spelling of its trait: empty for `Display`, `x`, `?`…
         kind: &'static str,
-        /// How it is laid out.
+        /// Its layout.
         layout: Layout,
     },
 }
 
-/// Everything between the colon and the trait.
+/// The part between the colon and the trait.
 #[derive(Default, PartialEq)]
 pub(crate) struct Layout {
-    /// The fill, if one was written.
+    /// The fill, if there is one.
     pub(crate) fill: Option<char>,
     /// `<`, `^` or `>`.
     pub(crate) align: Option<char>,
@@ -57,7 +57,7 @@ pub(crate) enum Count {
     Argument(usize),
 }
 
-/// Reads a format string for a call with so many arguments, of which some have names.
+/// Parses the format string of a call with a number of arguments, some of them named.
 pub(crate) fn parse(
     text: &str,
     arguments: usize,
@@ -73,7 +73,7 @@ pub(crate) fn parse(
         captures: captures.then(Vec::new),
     };
     let pieces = parser.pieces()?;
-    // An argument that nobody wants is the caller's mistake.
+    // An unused argument is a mistake of the caller.
     parser.used.iter().all(|used| *used).then_some(Parsed {
         pieces,
         captured: parser.captures.unwrap_or_default(),
@@ -84,7 +84,7 @@ struct Parser<'a> {
     rest: &'a str,
     /// The argument that the next `{}` takes.
     next: usize,
-    /// How many arguments have no name.
+    /// The number of arguments without a name.
     positional: usize,
     names: &'a BTreeMap<String, usize>,
     used: Vec<bool>,
@@ -187,13 +187,13 @@ impl Parser<'_> {
                 return Some(Some(Count::Is(number)));
             }
         } else if !(start == '_' || start.is_alphabetic()) {
-            // A number that is too large is no count.
+            // A number above the limit is not a count.
             return (!start.is_ascii_digit()).then_some(None);
         }
         self.rest = before;
         let name_ends = before.find(|one: char| !(one == '_' || one.is_alphanumeric()))?;
         if !before[name_ends..].starts_with('$') {
-            // It is the letter of a trait.
+            // It names a trait.
             return Some(None);
         }
         let argument = self.place()??;
@@ -249,7 +249,7 @@ impl Parser<'_> {
         )
     }
 
-    /// The argument of a `{}`. One with a name isn't meant by it, though the compiler only warns.
+    /// The argument of a `{}`. It never refers to a named argument, although the compiler only warns.
     fn implicit(&mut self) -> Option<usize> {
         let index = self.next;
         self.next += 1;
@@ -261,7 +261,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a name is one identifier to the compiler.
+/// Returns true if the compiler reads a name as one identifier.
 fn is_variable(name: &str) -> bool {
     let tokens = name
         .parse::<proc_macro::TokenStream>()

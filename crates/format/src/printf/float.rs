@@ -1,7 +1,7 @@
 //! `%f %F %e %E %g %G`
 //!
 //! The digits come from [`float::round`](crate::float::round) and [`scientific::round`](crate::scientific::round) where
-//! these can give them, else from `core`, whose digits are exact for every precision. This module puts them in C's form.
+//! possible, else from `core`, whose digits are exact for every precision. This module writes them in C's form.
 
 use super::layout::Layout;
 use crate::cursor::{Cursor, Room};
@@ -13,7 +13,7 @@ use crate::word::{Lead, Word};
 use crate::{digits, scientific};
 use alloc::vec::Vec;
 
-/// No double has more digits behind the point than 1074; what is asked for beyond are zeros.
+/// A double has at most 1074 digits after the point; further digits are zeros.
 const PRECISION_MAX: usize = 1100;
 
 /// A value that the conversions for floating-point numbers take.
@@ -121,7 +121,7 @@ fn any<'r, 's>(
     match scientific::round(value.abs(), count) {
         Some((number, exponent)) => {
             let mut digits = [0; 24];
-            // 17 digits fit, and below with a sign, a point, an exponent or zeros before them.
+            // 17 digits fit with a sign, a point, and an exponent or leading zeros.
             let length = written(&mut digits, |mut out| {
                 zero_padded(&mut out, number, count);
                 out
@@ -184,7 +184,7 @@ enum Form {
     General,
 }
 
-/// A number rounded to so many digits: `d.ddd`·10^`exponent`.
+/// A number rounded to a number of digits: `d.ddd`·10^`exponent`.
 struct Decimal<'a> {
     digits: &'a [u8],
     exponent: i32,
@@ -237,7 +237,7 @@ impl Decimal<'_> {
         }
     }
 
-    /// Without an exponent; `point` asks for a point also where nothing follows it.
+    /// Appends it without an exponent. `point` writes a point even if no digit follows.
     fn positional(&self, body: &mut Cursor<'_, '_>, point: bool) {
         let places = self.exponent.unsigned_abs() as usize;
         if self.exponent < 0 {

@@ -251,7 +251,7 @@ pub fn hexadecimal_with_zeros<L, T: Unsigned<L>, E>(
     width: u16,
 ) {
     let value = value.bits();
-    // What takes four bytes or fewer has 32 bits as an `int`.
+    // Types of up to four bytes are promoted to 32 bits.
     if width == 8 && size_of::<T>() <= 4 {
         return out.hand(|out| based::eight_digits(out, lead, value as u32, upper));
     }
@@ -270,7 +270,7 @@ fn any_signed<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: i64, layout: &Layo
 
 #[inline(never)]
 fn any_unsigned<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: u64, layout: &Layout) -> Cursor<'r, 's> {
-    // Signs are for signed numbers.
+    // The flags for signs apply to signed conversions only.
     let layout = Layout {
         plus: false,
         space: false,
@@ -306,7 +306,7 @@ fn any_octal<'r, 's>(out: Cursor<'r, 's>, lead: Lead, value: u64, layout: &Layou
     let digits = Digits::octal(value);
     let digits = digits.as_bytes();
     let mut layout = *layout;
-    // `#` asks for one zero before the digits, which also the precision may bring.
+    // `#` asks for one leading zero, which the precision may supply.
     let zeros_enough = value == 0 && layout.precision != Some(0);
     let mut prefix = Word::EMPTY;
     if layout.alternate && !zeros_enough {
@@ -332,7 +332,7 @@ fn laid_out<'r, 's>(
 ) -> Cursor<'r, 's> {
     out.word(lead.word());
     match layout.precision {
-        // 0 has no digits then.
+        // Then 0 has no digits.
         Some(0) if number == 0 => layout.number(&mut out, before, 0, b"", false),
         Some(precision) => layout.number(
             &mut out,

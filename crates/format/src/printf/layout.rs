@@ -5,7 +5,7 @@ use crate::layout::{Align, fill};
 use crate::text::append;
 use crate::word::{Lead, Word};
 
-/// What stands between `%` and the letter.
+/// The part of a conversion between `%` and its specifier.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout {
     /// `-`
@@ -20,12 +20,12 @@ pub struct Layout {
     pub zero: bool,
     /// The least width.
     pub width: usize,
-    /// What stands behind the point.
+    /// The precision.
     pub precision: Option<usize>,
 }
 
 impl Layout {
-    /// With a width that an argument gives; a negative one means the flag `-` too.
+    /// Sets the width from an argument; a negative width sets the flag `-`.
     #[inline]
     pub const fn width_given(self, width: &i32) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Layout {
         }
     }
 
-    /// With a precision that an argument gives; a negative one means none.
+    /// Sets the precision from an argument; a negative precision means none.
     #[inline]
     pub const fn precision_given(self, precision: &i32) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// The same for Rust's formats, if they have it.
+    /// The equivalent layout of Rust's formats, if it exists.
     #[inline]
     pub(crate) fn in_rust(&self) -> Option<crate::layout::Layout> {
         if self.space || self.precision.is_some() {
@@ -76,7 +76,7 @@ impl Layout {
         Word::byte_if(sign, negative || self.plus || self.space)
     }
 
-    /// Appends a number: sign or prefix, zeros that the precision asks for, digits, padded to the width.
+    /// Appends a number: sign or prefix, zeros for the precision, and digits, padded to the width.
     ///
     /// `zero` says whether the flag `0` counts.
     #[inline]

@@ -1,4 +1,4 @@
-//! What `c!` writes: C's conversions, with the output of the GNU C library in the C locale.
+//! C's conversions for `c!`, with the output of the GNU C library in the C locale.
 
 mod float;
 mod integer;

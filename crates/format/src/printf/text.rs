@@ -15,8 +15,8 @@ use core::ffi::CStr;
 use core::ptr::NonNull;
 
 mod sealed {
-    /// Only this crate has one, and so only it can implement a method that takes one: what goes into a `String` has to
-    /// be UTF-8.
+    /// Only this crate can name this type, so only it can implement a method that takes it: bytes for a `String` must be
+    /// UTF-8.
     #[derive(Debug, Clone, Copy)]
     pub struct Seal;
 }
@@ -51,7 +51,7 @@ pub trait Character<E> {
     note = "`%p` takes pointers and references"
 )]
 pub trait Pointer {
-    /// Where it points.
+    /// Its address.
     fn address(&self) -> usize;
 }
 
@@ -194,7 +194,7 @@ fn any_string<'r, 's>(
 ) -> Cursor<'r, 's> {
     let mut bytes = match (bytes, layout.precision) {
         (Some(bytes), _) => bytes,
-        // As the GNU C library has it: all of it or nothing.
+        // All of it or nothing, as in the GNU C library.
         (None, Some(0..6)) => b"",
         (None, _) => b"(null)",
     };

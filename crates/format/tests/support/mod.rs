@@ -60,7 +60,7 @@ impl Random {
         }
     }
 
-    /// A text of up to 12 characters, of which some are longer than a byte.
+    /// A text of up to 12 characters, some of them longer than a byte.
     pub(crate) fn text(&mut self) -> String {
         let length = self.word() % 13;
         (0..length)
