@@ -10,7 +10,7 @@ const RIGHT: &str = "write IP:PORT or NAME:PORT, such as \"127.0.0.1:11211\", \"
 /// Every address that the text names, in the resolver's order: one, unless it is a name with several.
 ///
 /// # Errors
-/// What is wrong with the text, and what would be right.
+/// The error and its remedy, as text.
 pub(crate) fn resolve(text: &str) -> Result<Vec<Address>, String> {
     if text.starts_with("unix:") || text.parse::<SocketAddr>().is_ok() {
         let address = text.parse().map_err(|_| malformed(text))?;
@@ -35,7 +35,7 @@ pub(crate) fn resolve(text: &str) -> Result<Vec<Address>, String> {
     }
 }
 
-/// Whether the text can be a name. Digits and dots alone are an IP address with a mistake in it.
+/// Returns true if the text can be a name. Digits and dots alone are an IP address with a mistake in it.
 fn is_host_name(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     name.bytes().all(is_part) && name.bytes().any(|byte| byte.is_ascii_alphabetic())

@@ -63,7 +63,7 @@ pub(crate) struct Serve {
     pub(crate) debugtime: bool,
 }
 
-/// What is logged, and how.
+/// The level and the format of the log.
 #[derive(Args, Debug)]
 pub(crate) struct Log {
     /// Log from this level on: error, warn, info, debug or trace, or by module such as info,io=debug

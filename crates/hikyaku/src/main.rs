@@ -71,7 +71,7 @@ pub(crate) fn fail(error: impl std::fmt::Display) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Ends a command that writes to standard output. Who closed the pipe has read enough: that is no failure.
+/// Ends a command that writes to standard output. A closed pipe is not a failure: the reader has read enough.
 pub(crate) fn written(result: std::io::Result<()>) -> ExitCode {
     match result {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

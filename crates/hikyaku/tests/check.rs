@@ -73,7 +73,7 @@ fn the_commented_example_is_right() {
     assert!(output.status.success());
 }
 
-/// What the example shows in comments must be right as well, and be the default where it says so.
+/// The keys that the example shows in comments must be valid as well, and be the defaults where it says so.
 #[test]
 fn the_commented_example_is_right_without_its_comment_signs() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("example");

@@ -134,7 +134,7 @@ fn who_closes_the_pipe_has_read_enough() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it runs");
-    // With nobody to read, the first write fails.
+    // Without a reader the first write fails.
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");

@@ -90,7 +90,7 @@ fn serve(arguments: &[&str]) -> Command {
 
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // What an earlier run left would be in the way of its sockets.
+    // Sockets of an earlier run would be in the way.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("the folder can be made");
     folder

@@ -3,8 +3,8 @@
 //! The server runs in this process and counts every byte that it allocates; the clients are another process, so that their
 //! memory is not counted. Each connection has had a request and a reply, and then waits.
 //!
-//! The bytes lent by the allocator are what the program asked for; the growth of the resident set is what the system gave,
-//! with the allocator's headers and rounding, and page tables left out.
+//! "allocated" counts the bytes that the program asked for. "resident" is the growth of the resident set, which includes the
+//! allocator's headers and rounding.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -19,23 +19,23 @@ use io::{Config, ListenOptions, Loops};
 use kv::Store;
 use memcached::{Endpoint, Service, ServiceConfig};
 
-/// The system's allocator, and the bytes that it has lent out.
+/// The system's allocator, with a count of allocated bytes.
 struct Counting;
 
-static LENT: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes to the system's allocator with the arguments as they came; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     // SAFETY: the caller gives a layout of non-zero size, as the trait asks.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        LENT.fetch_add(layout.size(), Ordering::Relaxed);
+        ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the promises of this very function.
         unsafe { System.alloc(layout) }
     }
 
-    // SAFETY: the caller gives a pointer that `alloc` lent with this layout, as the trait asks.
+    // SAFETY: the caller gives a pointer that `alloc` returned for this layout, as the trait asks.
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        LENT.fetch_sub(layout.size(), Ordering::Relaxed);
+        ALLOCATED.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the promises of this very function.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -80,9 +80,9 @@ fn measure(count: usize) -> Result<()> {
     let mut clients = Clients::start(&bound.address().to_string())?;
 
     clients.connect(WARM_UP)?;
-    let before = (LENT.load(Ordering::SeqCst), resident()?);
+    let before = (ALLOCATED.load(Ordering::SeqCst), resident()?);
     clients.connect(count)?;
-    let after = (LENT.load(Ordering::SeqCst), resident()?);
+    let after = (ALLOCATED.load(Ordering::SeqCst), resident()?);
     assert_eq!(service.connections(), count + WARM_UP);
     let each = |after: usize, before: usize| after.saturating_sub(before) as f64 / count as f64;
     println!("{count} idle connections");
@@ -118,7 +118,7 @@ impl Clients {
         Ok(Clients { child })
     }
 
-    /// Opens so many connections more, and waits until each has had a reply.
+    /// Opens `count` more connections and waits until each has had a reply.
     fn connect(&mut self, count: usize) -> Result<()> {
         let input = self.child.stdin.as_mut().ok_or("its input is piped")?;
         writeln!(input, "{count}")?;
@@ -138,7 +138,7 @@ impl Clients {
     }
 }
 
-/// Reads numbers, opens so many connections, and writes a byte when each has had a reply.
+/// Reads numbers, opens as many connections, and writes a byte when each has had a reply.
 fn clients(address: &str) -> Result<()> {
     let mut connections = Vec::new();
     for line in BufReader::new(std::io::stdin()).lines() {

@@ -1,4 +1,4 @@
-//! What a service may do, and for whom.
+//! The settings of a service.
 
 use std::fmt;
 use std::sync::Arc;
@@ -44,19 +44,19 @@ pub type OnRefresh = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
 pub struct ServiceConfig {
     /// The protocols that are answered.
     pub dialects: Dialects,
-    /// Closes connections that ask nothing for so long; zero: never.
+    /// Closes connections without a request for this long; zero: never.
     pub idle_timeout: Duration,
     /// What `shutdown` does; absent: it is refused.
     pub on_shutdown: Option<OnShutdown>,
     /// What `refresh_certs` does; absent: TLS is not enabled.
     pub on_refresh: Option<OnRefresh>,
-    /// Whether `flush_all` is allowed.
+    /// Allows `flush_all`.
     pub flush: bool,
-    /// Whether `watch` is allowed.
+    /// Allows `watch`.
     pub watch: bool,
-    /// Whether commands which show all keys are allowed: `stats cachedump`, `stats detail`, `lru_crawler metadump`.
+    /// Allows commands that list keys: `stats cachedump`, `stats detail`, `lru_crawler metadump`.
     pub dump: bool,
-    /// Whether `debugtime` may move the service's clock. For test suites, never for a server that others reach.
+    /// Lets `debugtime` move the service's clock. For test suites, never for a server that others reach.
     pub debug: bool,
     /// The version that clients are told.
     pub version: String,
@@ -64,7 +64,7 @@ pub struct ServiceConfig {
     pub program_version: String,
     /// How many loops serve it; each has counters of its own.
     pub loops: usize,
-    /// What encrypts its connections, an entry a listener that does, for `stats`.
+    /// The TLS of its listeners, for `stats`.
     pub tls: Vec<Arc<ServerTls>>,
     /// The most connections a listener accepts, for `stats`.
     pub connections_max: usize,

@@ -1,4 +1,4 @@
-//! One connection: exchanges, and the little that cannot be done within one.
+//! One connection: exchanges, and the work between them.
 //!
 //! ```text
 //!   exchange ─► text or binary protocol ─► Next ─┬─ none: the next exchange
@@ -8,8 +8,8 @@
 //!                                                └─ Close
 //! ```
 //!
-//! **Invariant:** what is not part of an exchange is boxed, and nothing is kept twice, so that an idle connection's future
-//! stays small.
+//! **Invariant:** work outside of exchanges is boxed, and nothing is stored twice, so that an idle connection's future stays
+//! small.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -47,17 +47,17 @@ impl Endpoint {
             };
             client.context.end(reason);
             drop(client);
-            // Whether the last replies still arrive is the client's affair.
+            // The client may have gone before its last replies.
             let _ = Box::pin(stream.close()).await;
         }
     }
 }
 
-/// What a connection keeps between two exchanges.
+/// The state of a connection between two exchanges.
 struct Client {
     context: Context,
     protocol: Protocol,
-    /// What follows the exchange, if it is not the next one.
+    /// The work after the exchange, if any.
     next: Option<Box<Next>>,
 }
 
@@ -104,7 +104,7 @@ impl Client {
         took
     }
 
-    /// What follows an exchange, if it is not the next one.
+    /// The work after an exchange, if any.
     #[inline]
     fn after(&mut self, exchanged: Result<Exchange, io::Error>) -> Option<Box<Next>> {
         match exchanged {
@@ -114,7 +114,7 @@ impl Client {
         }
     }
 
-    /// Does what is not part of an exchange; a reason ends the connection.
+    /// Does the work after an exchange; a reason ends the connection.
     async fn leave_exchange(&mut self, stream: &mut Stream, next: Next) -> Option<Reason> {
         match next {
             Next::LoggedIn(login) => Some(self.run_logged_in(stream, login).await),
@@ -132,7 +132,7 @@ impl Client {
                     continue;
                 };
                 match *next {
-                    // The client logged in as someone else.
+                    // The client logged in again, perhaps as another user.
                     Next::LoggedIn(new) => drop(login.replace(new)),
                     next => {
                         if let Some(reason) = self.carry_out(stream, next).await {

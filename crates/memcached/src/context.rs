@@ -1,4 +1,4 @@
-//! What belongs to a connection for all its life.
+//! A connection as its service knows it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::registry::Connection;
 use crate::service::Service;
 use crate::watch::{Kinds, line};
 
-/// A connection as its service knows it. Dropping it ends its entry in the registry.
+/// A connection, registered with its service. Dropping it removes the entry in the registry.
 pub(crate) struct Context {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) connection: Arc<Connection>,
@@ -46,7 +46,7 @@ impl Context {
         self.service().loops.of(io::loop_index())
     }
 
-    /// What the requests of the present exchange have in common.
+    /// The context of the requests of the present exchange.
     #[inline]
     pub(crate) fn turn(&self) -> Turn<'_> {
         let service = self.service();

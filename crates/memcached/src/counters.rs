@@ -1,4 +1,4 @@
-//! Counters: each loop has its own set, `stats` sums them when someone asks.
+//! Counters: each loop has its own set, and `stats` sums them.
 //!
 //! **Invariant:** a set is written by one loop only, so that adding is a plain load and store on a line which no other
 //! core writes. `stats reset` therefore writes no counter: it remembers the sums and later reports what came after.

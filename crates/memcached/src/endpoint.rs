@@ -1,12 +1,12 @@
-//! A listener's share of a service: who may use it there, and who has logged in.
+//! A listener's share of a service: its users and their logins.
 //!
 //! ```text
 //!   Endpoint ── users ◄── set_users (a reload)
 //!      └─ logins: Weak<Login> ──revoke──► Login ──wakes──► the connection's task, which closes
 //! ```
 //!
-//! **Invariant:** a login whose name and password are no longer among the users is revoked, whether its connection is idle or
-//! not. Replacing the users and logging in exclude each other, so that no login is missed.
+//! **Invariant:** removing a user, or changing its password, revokes its logins and closes their connections, idle ones
+//! included. Replacing the users and logging in exclude each other, so that no login is missed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -20,13 +20,13 @@ use crate::users::Users;
 pub struct Endpoint {
     pub(crate) service: Arc<Service>,
     users: RwLock<Option<Users>>,
-    /// Whether there are users, so that a request need not lock to know.
+    /// Set if clients must authenticate; requests read it without a lock.
     guarded: AtomicBool,
     logins: Mutex<Vec<Weak<Login>>>,
 }
 
 impl Endpoint {
-    /// An endpoint of the service. Without users everyone may use it.
+    /// An endpoint of the service. Without users no client needs to authenticate.
     #[must_use]
     pub fn new(service: Arc<Service>, users: Option<Users>) -> Arc<Endpoint> {
         Arc::new(Endpoint {
@@ -43,8 +43,8 @@ impl Endpoint {
         &self.service
     }
 
-    /// Replaces those who may use it. Connections of users who are gone, or whose password changed, are closed; without users
-    /// everyone stays. Answers how many were closed.
+    /// Replaces the users. Closes the connections of users who were removed or whose password changed, and returns their
+    /// number; without users every connection stays.
     pub fn set_users(&self, users: Option<Users>) -> usize {
         let mut logins = self.logins();
         self.guarded.store(users.is_some(), Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl Endpoint {
         revoked
     }
 
-    /// Whether clients must authenticate.
+    /// Returns true if clients must authenticate.
     #[inline]
     pub(crate) fn is_guarded(&self) -> bool {
         self.guarded.load(Ordering::Relaxed)

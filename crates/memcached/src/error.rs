@@ -1,6 +1,6 @@
-//! What can be wrong with a service's configuration.
+//! Errors of a service's configuration.
 
-/// An error of this crate. Errors of a protocol are answered to the client and never come here.
+/// An error of this crate. Protocol errors are sent to the client instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,7 +16,7 @@ pub enum Error {
         /// The limit.
         max: usize,
     },
-    /// The users' file names nobody, so that nobody could ever connect.
+    /// The users' file is empty, so that no client could connect.
     #[error("the users file holds no entry; write name:password lines or leave the file out")]
     NoUsers,
 }

@@ -4,7 +4,7 @@
 //!   Stream::exchange ──► connection ──► text | binary     parse a batch, hash, prefetch, then execute in order
 //!                                     │      │
 //!                                     └──┬───┘
-//!                                   operations        one store call a request, decided in a closure
+//!                                   operations        one store call per request, decided in a closure
 //!                                        │
 //!                                   kv::Store
 //! ```
@@ -15,7 +15,7 @@
 //! - **UDP is left out.** A small datagram with a forged sender makes a memcached send megabytes to a victim; this
 //!   amplification made some of the largest denial-of-service attacks on record. No client needs UDP.
 //! - The version is memcached's, [`VERSION`], because clients look for features by it; our own is in `stats`.
-//! - There are no slab classes: `stats items` and `stats slabs` report one class, number 1; commands that tune slabs
+//! - Items of all sizes share memory: `stats items` and `stats slabs` report one class, number 1; commands that tune slabs
 //!   and LRUs are accepted where they cannot change what a client reads.
 //! - `cache_memlimit` refuses more than the machine has memory, and less than twice the largest item; what has to go
 //!   goes at once, page by page, where memcached waits for its rebalancer.
@@ -26,7 +26,7 @@
 //! **Invariant:** a connection holds memory only while a request or a reply is partly done, and then within `io`'s
 //! named limits; a client that sends and never reads is held up, never buffered for.
 //!
-//! **Invariant:** no request allocates on the paths of `get`, `set` and their kin with values below
+//! **Invariant:** no request allocates on the paths of `get`, `set` and similar commands with values below
 //! [`large_value`](kv::Engine::large_value); nothing is dispatched dynamically there.
 
 #![forbid(unsafe_code)]

@@ -25,17 +25,17 @@ impl Reason {
     }
 }
 
-/// What to do after a command.
+/// How far a command came.
 pub(crate) enum Progress {
-    /// It's done, and so many bytes of the input with it.
+    /// It is done and used this many bytes of the input.
     Done(usize),
-    /// It cannot be done before so many bytes are there.
+    /// It needs this many bytes of input, and the input is shorter.
     Wait(usize),
-    /// It's done as far as possible; the turn ends after so many bytes.
+    /// It is done as far as possible; the exchange ends after this many bytes.
     Stop(usize, Next),
 }
 
-/// What follows an exchange.
+/// The work after an exchange.
 #[derive(Debug)]
 pub(crate) enum Next {
     /// The next exchange.

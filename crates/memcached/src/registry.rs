@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use io::{Address, Peer};
 use kv::Now;
 
-/// What a connection is doing, in memcached's words.
+/// The activity of a connection, in memcached's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Activity {
@@ -62,7 +62,7 @@ enum End {
     Gone,
 }
 
-/// Addresses of version 6, apart from their connections, most of which have none.
+/// IPv6 addresses, stored apart because few connections have one.
 #[derive(Debug, Default)]
 struct LongAddresses {
     slots: Vec<Option<SocketAddrV6>>,
@@ -159,7 +159,7 @@ struct Tables {
     connections: Vec<Option<Arc<Connection>>>,
     /// Places in `connections` that are free.
     free: Vec<u32>,
-    /// Our own addresses, of which a machine has few.
+    /// Addresses of this machine that clients connected to.
     locals: Vec<Peer>,
     long: LongAddresses,
 }
@@ -223,7 +223,7 @@ impl Registry {
         tables.free.push(connection.place);
     }
 
-    /// Who is at the other end of a connection.
+    /// The address of a connection's peer.
     pub(crate) fn peer(&self, connection: &Connection) -> Peer {
         self.tables().long.peer(connection.peer)
     }

@@ -29,7 +29,7 @@ pub struct Service {
     /// The store's figures when `stats reset` was last asked for.
     pub(crate) earlier: Mutex<Statistics>,
     pub(crate) verbosity: AtomicU32,
-    /// Whether dumps by the "crawler" are allowed; here that is all that enabling it means.
+    /// Allows dumps by the "crawler"; enabling it has no other effect here.
     pub(crate) crawler: AtomicBool,
     rejected: AtomicU64,
     /// The second of the last warning about a client.
@@ -81,7 +81,7 @@ impl Service {
         self.rejected.load(Ordering::Relaxed)
     }
 
-    /// Whether a warning about a client may be logged: one per second may, so that clients cannot fill the log.
+    /// Returns true for at most one warning about clients per second, so that clients cannot fill the log.
     pub fn may_warn(&self) -> bool {
         let now = self.clock.now(io::now()).0;
         self.warned.swap(now, Ordering::Relaxed) != now

@@ -1,7 +1,7 @@
 //! What `stats` tells, under the names that memcached's users and their tools know.
 //!
-//! Names that tell of machinery which this server does not have are kept where dashboards expect them, with the value
-//! that describes what happens here: there are no slab moves, so `slabs_moved` is 0.
+//! Dashboards expect statistics of machinery which this server does not have. They are kept with the value that is true
+//! here: slabs never move, so `slabs_moved` is 0.
 
 use std::fmt::{self, Display};
 use std::sync::PoisonError;
@@ -188,7 +188,7 @@ fn encryption(service: &Service, tell: &mut Tell<'_>) {
     };
     let failed: u64 = all.map(|tls| tls.handshakes_failed).sum();
     tell("ssl_handshake_errors", &failed);
-    // What is no TLS shows itself in the handshake; later errors end a connection like any other.
+    // Bytes that are not TLS fail the handshake; later errors end a connection like any other.
     tell("ssl_proto_errors", &0);
     tell("time_since_server_cert_refresh", &loaded.elapsed().as_secs());
 }
@@ -358,8 +358,7 @@ impl Display for Seconds {
     }
 }
 
-/// What the process used for itself and what the kernel used for it, in the kernel's ticks, which are 1/100 s on all
-/// Linux machines.
+/// User and system time of the process, in the kernel's ticks, which are 1/100 s on all Linux machines.
 fn processor_time() -> (Seconds, Seconds) {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The second field, a name in parentheses, may hold spaces.
@@ -415,7 +414,7 @@ pub(crate) fn cachedump(turn: &Turn<'_>, limit: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(b"END\r\n");
 }
 
-/// Whether a key can stand in a line of text.
+/// Returns true if a key can stand in a line of text.
 pub(crate) fn is_printable(key: &[u8]) -> bool {
     !key.iter().any(|byte| byte.is_ascii_control() || *byte == b' ')
 }

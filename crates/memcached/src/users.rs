@@ -1,4 +1,4 @@
-//! Who may use a listener: the lines of an authentication file.
+//! The users of a listener: the lines of an authentication file.
 //!
 //! The file is memcached's (`-Y`): a `name:password` a line. Text connections authenticate with
 //! `set <any> 0 0 <length>` and a value of `name password`, binary ones with SASL PLAIN.

@@ -1,4 +1,4 @@
-//! What each command asks the server, and prints.
+//! The requests and the output of `get`, `set`, `delete` and `scan`.
 
 use std::ffi::OsStr;
 use std::io::{BufWriter, Read, Write, stdin, stdout};
@@ -166,7 +166,7 @@ async fn set(
     done(&connection.answer().await?)
 }
 
-/// Seconds that the protocol counts from now take at most so many; larger numbers are seconds since the Unix epoch.
+/// The largest number of seconds that the protocol counts from now; larger ones are seconds since the Unix epoch.
 const FROM_NOW_MAX: u64 = 30 * 24 * 60 * 60;
 
 /// The time since the Unix epoch.
@@ -254,7 +254,7 @@ fn print_key<'a>(
     writeln!(out, "{}", item.line())
 }
 
-/// Begins a request; keys that are no printable words go as base64.
+/// Begins a request; a key with unprintable bytes or spaces is sent as base64.
 pub(super) fn begin(verb: MetaVerb, key: &[u8], length: Option<u64>) -> Result<Vec<u8>, Error> {
     if !(1..=KEY_LENGTH_MAX).contains(&key.len()) {
         return Err(Error::KeyLength {

@@ -154,7 +154,7 @@ fn host(server: &str) -> &str {
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// What a server says about a value that it cannot store.
+/// Replies of a server that cannot store a value.
 const NOT_STORED: [&[u8]; 3] = [
     b"CLIENT_ERROR cannot increment or decrement non-numeric value",
     b"SERVER_ERROR object too large for cache",

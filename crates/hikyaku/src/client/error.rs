@@ -31,7 +31,7 @@ pub(super) enum Error {
 }
 
 impl Error {
-    /// What an unexpected line of the server's is.
+    /// The error of an unexpected line.
     pub(super) fn of_line(line: &[u8]) -> Error {
         match line {
             b"CLIENT_ERROR unauthenticated" => Error::LoginWanted,
@@ -39,7 +39,7 @@ impl Error {
         }
     }
 
-    /// Whether the command line, or its environment, asks for what cannot be.
+    /// Returns true if the command line or its environment is wrong.
     pub(super) fn is_usage(&self) -> bool {
         matches!(
             self,

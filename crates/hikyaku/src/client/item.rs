@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-/// What is known of an item, as a JSON object in the making.
+/// A JSON object with the fields of an item.
 pub(super) struct Item {
     fields: Map<String, Value>,
 }
@@ -45,7 +45,7 @@ impl Item {
     }
 }
 
-/// Undoes the percent-encoding in which a server dumps keys.
+/// Decodes the percent-encoding of dumped keys.
 pub(super) fn decoded(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -61,7 +61,7 @@ enum Command {
         /// A number that is kept with the value
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         flags: u32,
-        /// What to do if the key is there, or is not
+        /// Store only if the key exists (replace, append, prepend), does not (add), or always
         #[arg(long, value_enum, default_value_t = Mode::Set)]
         mode: Mode,
         /// Store only if the item still has this cas
@@ -120,7 +120,7 @@ struct Count {
     ttl: Option<Duration>,
 }
 
-/// Whether a key may, or must, be there already.
+/// The conditions of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
     Set,
@@ -155,7 +155,7 @@ struct Server {
     tls_key: Option<PathBuf>,
 }
 
-/// What came of a command that went through.
+/// The outcome of a command that the server executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Done,

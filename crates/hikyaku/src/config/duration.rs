@@ -11,7 +11,7 @@ const UNITS: [(&str, u64); 5] = [
 ];
 const RIGHT: &str = "write a number and a unit, such as \"500ms\", \"30s\", \"10m\", \"1h\" or \"7d\"";
 
-/// What the text names, or what is wrong with it and what would be right.
+/// Parses a duration. The error names the remedy.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let mut rest = text;
     let mut total_ms: u64 = 0;

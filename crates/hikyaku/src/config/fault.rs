@@ -1,6 +1,6 @@
-//! What is wrong with a configuration, and where.
+//! Faults of a configuration, and their places.
 //!
-//! **Invariant**: a text reads `what is wrong; what would be right`.
+//! **Invariant**: a text reads `FAULT; REMEDY`.
 
 use std::fmt;
 

@@ -50,7 +50,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// A listener of which nothing was said but its address.
+    /// A listener with an address, and defaults for the rest.
     pub(crate) fn at(address: Address, place: Place) -> Listener {
         Listener {
             address,
@@ -74,12 +74,12 @@ impl Listener {
         }
     }
 
-    /// Whether both were written alike, apart from who may log in: users are read again at run time.
+    /// Compares two listeners but for their users, which a reload replaces.
     pub(crate) fn says_the_same(&self, other: &Listener) -> bool {
         self.without_places() == other.without_places()
     }
 
-    /// Whether clients cannot tell them apart but by the address and by who may log in.
+    /// Returns true if the listeners differ in nothing but their addresses and users, so that they share a service.
     pub(crate) fn serves_alike(&self, other: &Listener) -> bool {
         let only = |listener: &Listener| Listener {
             address: default_address(),
@@ -107,8 +107,8 @@ impl Listener {
     }
 }
 
-/// Reads one `[[listen]]`, of which a name of several addresses makes several; `folder` holds relative files. Empty if it
-/// cannot be used, which was then noted.
+/// Reads one `[[listen]]`; a name with several addresses makes several listeners. `folder` holds relative files. Empty if it
+/// cannot be used; the faults are noted.
 pub(crate) fn read(section: Section<'_>, folder: &Path) -> Vec<Listener> {
     let Some((addresses, listener)) = read_one(section, folder) else {
         return Vec::new();
@@ -200,7 +200,7 @@ fn value<T>(located: Located<T>) -> T {
     located.value
 }
 
-/// The address of the memcached listener that nobody configured.
+/// The default address of a memcached listener.
 pub(crate) fn default_address() -> Address {
     Address::Tcp(std::net::SocketAddr::from(([127, 0, 0, 1], 11211)))
 }

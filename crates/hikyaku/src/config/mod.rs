@@ -95,8 +95,8 @@ fn read(file: &Path, faults: &mut Faults) -> Config {
     config
 }
 
-/// Notes what is no TOML. Behind a broken `[table` every key seems to stand where it does not, so that what was found
-/// wrong there is forgotten until the line is mended.
+/// Notes syntax errors. After a broken `[table` keys seem to belong to another table, so the faults found there are dropped
+/// until the line is mended.
 fn note_syntax(source: &str, lines: &Lines, broken: &[toml::de::Error], faults: &mut Faults) {
     let places = broken
         .iter()

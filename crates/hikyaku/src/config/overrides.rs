@@ -12,7 +12,7 @@ use super::reader::Located;
 use super::store::Store;
 use super::{Config, bounded};
 
-/// What the command line says of the configuration.
+/// The flags that override the configuration.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Flags {
     /// Listen for memcached clients on IP:PORT, NAME:PORT or unix:/PATH; may be repeated. Port 0 picks a free one
@@ -82,7 +82,7 @@ impl Flags {
         }
     }
 
-    /// Who asks for a thing that does not exist yet is told.
+    /// Notes flags of later versions.
     fn refuse_later(&self, faults: &mut Faults) {
         let asked = [
             ("--http", !self.http.is_empty()),

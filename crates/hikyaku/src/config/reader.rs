@@ -52,7 +52,7 @@ pub(crate) struct Section<'d> {
     lines: &'d Lines,
     faults: &'d RefCell<Faults>,
     asked: Vec<&'static str>,
-    /// Keys that only later versions understand; nobody should be led to them.
+    /// Keys of later versions, which remedies do not propose.
     later: Vec<&'static str>,
 }
 
@@ -80,7 +80,7 @@ impl<'d> Section<'d> {
         self.faults.borrow_mut().add(place, text);
     }
 
-    /// The value of `key` as `kind` reads it; a value of which `kind` complains is noted and counts as absent.
+    /// The value of `key` as `kind` reads it. A value that `kind` refuses is noted and counts as absent.
     pub(crate) fn take<T>(
         &mut self,
         key: &'static str,
@@ -96,19 +96,19 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Whether the table has the key, be its value right or wrong.
+    /// Returns true if the table has the key, with a valid value or not.
     pub(crate) fn holds(&self, key: &str) -> bool {
         self.table.get(key).is_some()
     }
 
-    /// Whether a list stands under the key.
+    /// Returns true if the key's value is a list.
     pub(crate) fn holds_list(&self, key: &str) -> bool {
         self.table
             .get(key)
             .is_some_and(|value| value.get_ref().is_array())
     }
 
-    /// The text under `key`, be it right or wrong.
+    /// The text under `key`, valid or not.
     pub(crate) fn text_of(&self, key: &str) -> Option<&'d str> {
         self.table.get(key)?.get_ref().as_str()
     }

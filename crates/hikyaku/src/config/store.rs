@@ -43,7 +43,7 @@ impl Store {
         })
     }
 
-    /// The store of which nothing was said.
+    /// The store that is used without a `[store.default]`.
     pub(crate) fn unsaid() -> Result<Store, String> {
         Store::named(DEFAULT_URI, Place::Default)
     }
@@ -71,13 +71,13 @@ impl Store {
         Ok(())
     }
 
-    /// Whether both were written alike, apart from the capacity: a running store can be resized.
+    /// Compares two stores but for the capacity, which a running store can change.
     pub(crate) fn says_the_same(&self, other: &Store) -> bool {
         self.said == other.said
     }
 }
 
-/// Reads one `[store.NAME]`. What is wrong is noted; a store whose URI is, stands in for its name so that listeners find it.
+/// Reads one `[store.NAME]` and notes its faults. A store with a wrong URI keeps its name, so that listeners find it.
 pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
     let named = section.take("uri", parsed(|uri| Store::named(uri, Place::Default)));
     let place = named
@@ -115,7 +115,7 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
     store
 }
 
-/// What is wrong with a name or a value; what would be right.
+/// The text of a fault in a name or a value, with its remedy.
 fn fault(error: &kv::Error) -> String {
     match error {
         kv::Error::BadValue { key, value, reason } => format!("{key}={value} does not fit; {reason}"),

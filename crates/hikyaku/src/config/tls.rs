@@ -55,7 +55,7 @@ impl Tls {
     }
 }
 
-/// Reads what a listener says of TLS: a table, or a list of which each adds a certificate, and `[[listen.certificate]]`.
+/// Reads a listener's `tls`, a table or a list with a certificate in each element, and its `[[listen.certificate]]`.
 pub(crate) fn take(listener: &mut Section<'_>, folder: &Path) -> Option<Tls> {
     let mut tables = match listener.holds_list("tls") {
         true => listener.rows("tls"),
@@ -79,7 +79,7 @@ pub(crate) fn take(listener: &mut Section<'_>, folder: &Path) -> Option<Tls> {
     tls
 }
 
-/// Reads the table; `None` if it lacks what it needs, which was then noted.
+/// Reads the table; `None` if the certificate or the key is missing, which is noted.
 fn read(mut section: Section<'_>, folder: &Path) -> Option<Tls> {
     let certificate = certificate(&mut section, folder);
     let client_ca = section.take("client_ca", file_in(folder));
@@ -119,7 +119,7 @@ fn read(mut section: Section<'_>, folder: &Path) -> Option<Tls> {
     })
 }
 
-/// Reads `certificate` and `key`, both of which are needed.
+/// Reads `certificate` and `key`, which must both be given.
 fn certificate(section: &mut Section<'_>, folder: &Path) -> Option<Certificate> {
     let certificate = section.take("certificate", file_in(folder));
     let key = section.take("key", file_in(folder));

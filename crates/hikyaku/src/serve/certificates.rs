@@ -24,7 +24,7 @@ impl Certificates {
         Ok(tls)
     }
 
-    /// Whether any listener encrypts.
+    /// Returns true if any listener encrypts.
     pub(super) fn any(&self) -> bool {
         !self
             .loaded

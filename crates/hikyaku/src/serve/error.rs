@@ -8,7 +8,7 @@ use io::Address;
 
 use crate::system::privileges;
 
-/// What stands between a right configuration and a running daemon.
+/// Why a daemon with a valid configuration cannot start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Error {
@@ -25,7 +25,7 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Whether no interface of this machine has the address, or the kernel lacks its family.
+    /// Returns true if no interface of this machine has the address, or the kernel lacks its family.
     pub(super) fn is_absent_address(&self) -> bool {
         let Error::Listen {
             source: io::Error::Bind { source, .. },
@@ -67,7 +67,7 @@ fn bind_remedy(address: &Address, error: &io::Error) -> String {
     }
 }
 
-/// Whether a folder, or a file of another kind, has the path of a Unix socket.
+/// Returns true if a folder, or a file of another kind, has the path of a Unix socket.
 fn is_other_file(address: &Address) -> bool {
     match address {
         Address::Unix(path) => {

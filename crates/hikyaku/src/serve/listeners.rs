@@ -15,7 +15,7 @@ use crate::config::listen::{Dialect, Listener};
 use crate::config::{Config, files};
 use crate::system;
 
-/// What a client above the limit reads, in memcached's words.
+/// The reply to a client above the limit, in memcached's words.
 const FULL: &[u8] = b"ERROR Too many open connections\r\n";
 
 /// A listener that is open.
@@ -25,12 +25,12 @@ pub(super) struct Open {
     pub(super) configured: Listener,
 }
 
-/// What all listeners of the daemon are opened with.
+/// Opens the listeners of the daemon.
 pub(super) struct Opener<'a> {
     pub(super) loops: &'a Loops,
     pub(super) stores: &'a Stores,
     pub(super) certificates: &'a Arc<Certificates>,
-    /// Whether clients may move the clock, for test suites.
+    /// Lets clients move the clock, for test suites.
     pub(super) debugtime: bool,
 }
 
@@ -142,8 +142,8 @@ impl Opener<'_> {
     }
 }
 
-/// Whether the machine lacks this address of a name, such as `::1` of `localhost`, and another address of the name is open
-/// or still to be opened.
+/// Returns true if the machine lacks this address of a name, such as `::1` of `localhost`, and another address of the name is
+/// open or will be.
 fn is_spare(error: &Error, listener: &Listener, all: &[Listener], open: &[Open]) -> bool {
     let same_name = |other: &Listener| other.place == listener.place && other.name == listener.name;
     let is_last = all
@@ -169,7 +169,7 @@ async fn serve_tls(mut stream: Stream, tls: Arc<ServerTls>, endpoint: Arc<Endpoi
     }
 }
 
-/// What is left of the open files for each listener that has no limit of its own.
+/// The connections for each listener without a limit of its own: its share of the open files.
 fn share_of_connections(listeners: &[Listener]) -> usize {
     let all = system::files::connections_max();
     let spoken_for: usize = listeners

@@ -34,7 +34,7 @@ pub(crate) fn start(log: &Log) -> Result<(), String> {
     started.map_err(|error| format!("logs cannot be started: {error}"))
 }
 
-/// What is logged. A word alone has to be a level: the filter would take a misspelt one for a module, and be silent.
+/// The filter of the log. A word alone must be a level: the library would take a misspelt one for a module and log nothing.
 fn filter(levels: &str) -> Result<EnvFilter, String> {
     let right = "write error, warn, info, debug or trace, or MODULE=LEVEL";
     let words = levels.split(',').map(str::trim);

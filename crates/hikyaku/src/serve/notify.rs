@@ -18,7 +18,7 @@ const VARIABLE: &str = "NOTIFY_SOCKET";
 /// How long one datagram may wait for room in the manager's queue.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the manager can be told.
+/// The states that the manager knows.
 #[derive(Clone, Copy)]
 pub(super) enum State {
     /// Every listener accepts.
@@ -75,7 +75,7 @@ fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
     Ok(socket)
 }
 
-/// The assignments that stand for a state. A reload carries its time, by which the manager tells it from earlier ones.
+/// The assignments of a state. A reload carries its time, so that the manager can distinguish it from earlier ones.
 fn message(state: State) -> String {
     match state {
         State::Ready => "READY=1".to_owned(),

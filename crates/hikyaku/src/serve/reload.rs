@@ -1,6 +1,6 @@
 //! SIGHUP: configuration, users files and certificates are read again.
 //!
-//! What can change at run time is taken over: who may log in, which certificates are shown, and the capacity of stores.
+//! A reload replaces users and certificates, and resizes stores.
 //! Everything else was given to sockets, loops and stores when they were made; a change there is logged, and waits for a
 //! restart. Connections of users who may no longer log in are closed.
 //!

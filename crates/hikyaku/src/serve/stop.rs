@@ -8,7 +8,7 @@ use nix::libc::{SIGHUP, SIGINT, SIGTERM};
 
 use super::listeners::Open;
 
-/// What the daemon listens to.
+/// The signals that the daemon handles.
 pub(super) const SIGNALS: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
 
 /// The one of them that does not end it.

@@ -1,4 +1,4 @@
-//! What the control groups of this process allow, in both versions of the kernel's interface.
+//! CPU quotas of the control groups of this process, in both versions of the kernel's interface.
 //!
 //! A limit may be set at any level between the process's own group and the root, so every level is looked at and the
 //! strictest counts. A container sees a part of the hierarchy mounted; the mount's root says which.

@@ -1,4 +1,4 @@
-//! What the machine allows and who the process is: cores, open files, users.
+//! The machine and the process: cores, open files, users.
 
 mod cgroup;
 pub(crate) mod files;

@@ -97,7 +97,7 @@ pub(super) fn touch(
             entry.map(|entry| append(request, entry, with_value, buffer)),
         )
     });
-    // What could not be moved to its new end is answered as what it is to the client: not there.
+    // An item that could not be moved to its new expiry is a miss for the client.
     let found = touched.ok().and_then(|(found, _)| found);
     if found.is_none() {
         out.buffer().truncate(start);

@@ -18,7 +18,7 @@ use crate::operations::remove::{Removal, Removed};
 use crate::progress::Progress;
 use crate::progress::{Next, Reason};
 
-/// What a binary connection remembers between two turns.
+/// The state of a binary connection between two exchanges.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// So many bytes of a refused request are left.
@@ -60,7 +60,7 @@ impl State {
         }
     }
 
-    /// Answers a storage command for whose value there is no room; the value will be thrown away.
+    /// Answers a storage command whose value the store has no memory to receive; its bytes will be discarded.
     pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: StoreError, out: &mut Vec<u8>) {
         if let Parsed::Done(Ok(request), _) = parse(turn, head) {
             store::no_room(turn, &request, error, out);
@@ -117,7 +117,7 @@ impl State {
         Progress::Done(used)
     }
 
-    /// Whether the client may ask for this.
+    /// Returns true if the client may send this request.
     #[inline]
     fn may(&self, turn: &Turn<'_>, request: &Request<'_>) -> bool {
         !turn.endpoint.is_guarded()
@@ -179,7 +179,7 @@ fn failure(request: &Request<'_>, status: Status, out: &mut Vec<u8>) {
     binary::status(out, request.opcode, request.opaque, 0, status);
 }
 
-/// What an expiry time means: it's unsigned here, so that none is negative.
+/// The expiry that a number of seconds stands for; it is unsigned in this protocol.
 fn expiry(exptime: u32, turn: &Turn<'_>) -> kv::Expiry {
     clock::expiry(i64::from(exptime), turn.now)
 }

@@ -43,7 +43,7 @@ impl State {
         match step {
             Sasl::ListMechanisms => reply(request, MECHANISM, out),
             Sasl::Authenticate => {
-                // Who begins anew is nobody until it succeeds.
+                // A new attempt ends the old login until it succeeds.
                 let login = authenticate(turn, request.key, message);
                 self.authenticated = login.is_some();
                 match login {

@@ -65,7 +65,7 @@ pub(super) fn finish(turn: &Turn<'_>, request: &Request<'_>, value: Payload<'_>,
     failure(request, status, out);
 }
 
-/// Answers when there is no room to receive the value.
+/// Answers a request whose value the store has no memory to receive.
 pub(super) fn no_room(turn: &Turn<'_>, request: &Request<'_>, error: StoreError, out: &mut Vec<u8>) {
     let key = turn.store().key(request.key);
     failure(

@@ -1,7 +1,7 @@
-//! Commands of those who look after a server: `flush_all`, `shutdown`, `watch`, `lru_crawler`, …
+//! Commands of operators: `flush_all`, `shutdown`, `watch`, `lru_crawler`, …
 //!
-//! What tunes memcached's slabs and LRU lists has nothing to tune here. Such commands are checked as memcached checks
-//! them and answered `OK`, since whoever sends them from a script only wants to hear that.
+//! Commands that tune memcached's slabs and LRU lists have nothing to tune here. They are checked as memcached checks them
+//! and answered `OK`, so that scripts which send them keep working.
 
 use io::Output;
 use kv::Engine;

@@ -226,7 +226,7 @@ fn touched_value(turn: &Turn<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, o
             entry.map(|entry| append(entry, with_cas, buffer)),
         )
     });
-    // What could not be moved to its new end is answered as what it is to the client: not there.
+    // An item that could not be moved to its new expiry is a miss for the client.
     let found = touched.ok().and_then(|(found, _)| found);
     turn.touched(key.bytes(), found.as_ref().map(|found| found.0));
     match found {

@@ -18,7 +18,7 @@ use crate::progress::Progress;
 /// So many `mg` are parsed ahead; each is larger than a `get`'s key.
 const BATCH: usize = 16;
 
-/// What the reply to `mg` is made of.
+/// The parts of a reply to `mg`.
 struct View<'a> {
     key: &'a [u8],
     length: u64,
@@ -204,7 +204,7 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
         };
         (Decision::Change(change), hit(turn, command, entry, plan, out))
     });
-    // What cannot be created or moved for lack of room is missing.
+    // An item that cannot be created or moved for lack of memory is a miss.
     let Ok((look, cas)) = outcome else {
         return Look::Missing;
     };
@@ -229,7 +229,7 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
     look
 }
 
-/// Whether the item gets a new expiry and whether the client wins the right to recache. The flags are looked at in
+/// Decides if the item gets a new expiry and if the client wins the right to recache. The flags are looked at in
 /// their order: a `T` before an `R` counts for it.
 fn plan(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>) -> Plan {
     let mut plan = Plan {
@@ -413,7 +413,7 @@ struct Before {
     expiry: Expiry,
 }
 
-/// What a flag's number of seconds means.
+/// The expiry that a flag's number of seconds stands for.
 fn span(turn: &Turn<'_>, exptime: Option<i64>) -> Option<Expiry> {
     exptime.map(|exptime| expiry(exptime, turn.now))
 }

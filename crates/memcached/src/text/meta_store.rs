@@ -86,7 +86,7 @@ pub(super) fn finish(
     }
 }
 
-/// Answers when there is no room to receive the value.
+/// Answers a command whose value the store has no memory to receive.
 pub(super) fn no_room(turn: &Turn<'_>, command: &Meta<'_>, error: StoreError, out: &mut Vec<u8>) {
     let mut scratch = None;
     let key = turn.store().key(key_of(command, &mut scratch));

@@ -1,6 +1,6 @@
 //! Text and meta commands.
 //!
-//! [`State::run`] takes what lies in the input: runs of single-key reads are parsed ahead, hashed and prefetched as
+//! [`State::run`] executes the input: runs of single-key reads are parsed ahead, hashed and prefetched as
 //! one batch, everything else is executed as it comes. Replies are appended in order. It stops when the output is
 //! full, also in the middle of a line of keys, and goes on from there in the next turn.
 //!
@@ -25,7 +25,7 @@ use crate::operations::remove::{Removal, Removed};
 use crate::progress::{Next, Progress, Reason};
 use crate::{clock, progress};
 
-/// What a text connection remembers between two turns.
+/// The state of a text connection between two exchanges.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pause: Pause,
@@ -41,7 +41,7 @@ enum Pause {
     Keys { verb: GetVerb, exptime: i64 },
     /// A line that was refused.
     Line,
-    /// A value that was refused; so many bytes are left.
+    /// The rest of a refused value, in bytes.
     Value(u64),
 }
 
@@ -85,7 +85,7 @@ impl State {
         }
     }
 
-    /// Answers a storage command for whose value there is no room; the value will be thrown away.
+    /// Answers a storage command whose value the store has no memory to receive; its bytes will be discarded.
     pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: kv::StoreError, out: &mut Vec<u8>) {
         match parse(turn, head) {
             Parsed::Done(Ok(Command::Store(command)), _) => store::no_room(turn, &command, error, out),
@@ -94,7 +94,7 @@ impl State {
         }
     }
 
-    /// The rest of a value is thrown away before the next command.
+    /// Discards the rest of a value before the next command.
     pub(crate) fn swallow(&mut self, bytes: u64) {
         self.pause = Pause::Value(bytes);
     }
@@ -296,7 +296,7 @@ fn say(out: &mut Vec<u8>, noreply: bool, reply: &[u8]) {
     }
 }
 
-/// Whether a value of this length is to be received into memory of its own, unless it's whole in the input already.
+/// Returns true if a value of this length is received into memory of its own, unless it is complete in the input.
 #[inline]
 fn is_large(turn: &Turn<'_>, length: u64) -> bool {
     length >= turn.store().large_value()

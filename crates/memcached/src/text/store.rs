@@ -60,7 +60,7 @@ pub(super) fn finish(turn: &Turn<'_>, store: &Store<'_>, value: Payload<'_>, who
     say(out, store.noreply, reply(turn.write(&key, &write)));
 }
 
-/// Answers when there is no room to receive the value.
+/// Answers a command whose value the store has no memory to receive.
 pub(super) fn no_room(turn: &Turn<'_>, store: &Store<'_>, error: StoreError, out: &mut Vec<u8>) {
     let key = turn.store().key(store.key);
     say(

@@ -1,6 +1,6 @@
-//! What `watch evictions` needs of the store: to be told which items go.
+//! Evictions, as the store reports them to `watch evictions`.
 //!
-//! **Invariant:** the store is observed only while somebody watches evictions; else evicting costs what it always does.
+//! **Invariant:** the store is observed only while a client watches evictions; otherwise they cost nothing extra.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;

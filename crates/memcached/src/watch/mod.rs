@@ -5,7 +5,7 @@
 //! kv::Store ── evicted(item) ───────┘
 //! ```
 //!
-//! **Invariant:** nobody waits for a watcher. A line which finds a watcher's buffer full is dropped for that watcher
+//! **Invariant:** no loop waits for a watcher. A line which finds a watcher's buffer full is dropped for that watcher
 //! and counted; the next line that fits is preceded by `skipped=<count>`.
 //!
 //! **Invariant:** without watchers publishing costs one relaxed load.
@@ -79,7 +79,7 @@ impl Hub {
         }
     }
 
-    /// What anybody watches at this moment.
+    /// The kinds that any watcher wants now.
     pub(crate) fn wanted(&self) -> Kinds {
         Kinds(self.wanted.load(Ordering::Relaxed))
     }
@@ -155,7 +155,7 @@ struct Pending {
 }
 
 impl Watcher {
-    /// Whether the line found room.
+    /// Returns false if the line found no room.
     fn push(&self, line: &[u8], size: usize) -> bool {
         let mut pending = self.pending();
         let notice = if pending.skipped > 0 {

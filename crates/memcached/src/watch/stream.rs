@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::progress::Reason;
 use crate::registry::Activity;
 
-/// Sends what happens until the client leaves. What it sends meanwhile is discarded.
+/// Sends events until the client leaves, and discards its input.
 pub(crate) async fn watch(context: &Context, stream: &mut Stream, kinds: Kinds) -> Result<Reason, io::Error> {
     let service = context.service();
     let Some(subscription) = service.hub.subscribe(kinds) else {

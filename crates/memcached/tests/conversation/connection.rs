@@ -161,7 +161,7 @@ fn a_line_of_keys_may_be_of_any_length() {
         let (rounds, keys) = (200, 200);
         client.send(b"get ").await;
         for _ in 0..rounds {
-            // Replies leave while the line is still coming: nobody holds more than a part of either.
+            // Replies leave while the line is still coming: neither side holds more than a part of either.
             client.send("foobarbaz none ".repeat(keys).as_bytes()).await;
             for _ in 0..keys {
                 assert_eq!(client.line().await.as_deref(), Some("VALUE foobarbaz 0 2"));

@@ -99,14 +99,14 @@ impl Client {
         }
     }
 
-    /// The next so many bytes, fewer at the end of the stream.
+    /// The next `length` bytes, fewer at the end of the stream.
     pub(crate) async fn bytes(&mut self, length: usize) -> Vec<u8> {
         while self.input.len() < length && self.more().await.is_some() {}
         let length = length.min(self.input.len());
         self.input.drain(..length).collect()
     }
 
-    /// Whether the server has closed, and said nothing more.
+    /// Returns true if the server closes the connection without another reply.
     pub(crate) async fn is_at_end(&mut self) -> bool {
         while self.more().await.is_some() {}
         self.input.is_empty()

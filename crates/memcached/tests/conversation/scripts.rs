@@ -114,7 +114,7 @@ fn substitute(requests: &[u8], captured: &HashMap<String, String>) -> Vec<u8> {
     text.chars().map(|char| char as u8).collect()
 }
 
-/// Whether a line is as expected; captures numbers.
+/// Returns true if a line is as expected; captures numbers.
 fn matches(expected: &str, line: &str, captured: &mut HashMap<String, String>) -> bool {
     let (mut expected, mut line) = (expected, line);
     while let Some(at) = expected.find(['{', '?']) {
