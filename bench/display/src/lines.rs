@@ -63,47 +63,49 @@ pub struct Series {
 impl Lines {
     /// Draws the chart as an SVG document.
     pub fn render(&self) -> String {
-        let top = LEGEND_TOP + LEGEND_LINE * self.series.len() as f64 + 8.0;
-        let height = HEIGHT + LEGEND_LINE * self.series.len() as f64;
-        let (plot_width, plot_height) = (WIDTH - LEFT - RIGHT, height - top - BOTTOM);
-        let points = || self.series.iter().flat_map(|series| &series.points);
-        let x = Scale::exact(points().map(|point| point.0), self.x.logarithmic, plot_width);
-        let y = match self.y.logarithmic {
-            true => Scale::decades(points().map(|point| point.1), plot_height),
-            false => Scale::from_zero(points().map(|point| point.1), plot_height),
-        };
-        let place = |(value_x, value_y): (f64, f64)| {
-            (
-                LEFT + x.position(value_x),
-                top + plot_height - y.position(value_y),
-            )
-        };
-        let mut svg = Svg::new(WIDTH, height, &self.title);
-        let bottom = top + plot_height;
-        for value in y.ticks() {
-            let at = bottom - y.position(value);
-            svg.line((LEFT, at), (LEFT + plot_width, at), GRID);
-            svg.text((LEFT - 6.0, at + 4.0), Anchor::End, &label(value));
-        }
-        for tick in self.x_ticks() {
-            let at = LEFT + x.position(tick.value);
-            svg.line((at, top), (at, bottom), GRID);
-            svg.text((at, bottom + 16.0), Anchor::Middle, &tick.label);
-        }
-        svg.text(
-            (LEFT + plot_width / 2.0, bottom + 38.0),
-            Anchor::Middle,
-            &self.x.label,
-        );
-        svg.text((12.0, top - 8.0), Anchor::Start, &self.y.label);
+        let legend = LEGEND_LINE * self.series.len() as f64;
+        let plot = self.plot(LEGEND_TOP + legend + 8.0, HEIGHT + legend);
+        let mut svg = Svg::new(WIDTH, HEIGHT + legend, &self.title);
+        self.draw_axes(&mut svg, &plot);
         for (index, series) in self.series.iter().enumerate() {
-            let placed: Vec<_> = series.points.iter().copied().map(place).collect();
-            svg.curve(&placed, colour(index), placed.len() <= DOTS_MAX);
+            let points: Vec<_> = series.points.iter().map(|point| plot.place(*point)).collect();
+            svg.curve(&points, colour(index), points.len() <= DOTS_MAX);
             let line = LEGEND_TOP + LEGEND_LINE * index as f64;
             svg.rectangle((LEFT + 80.0, line - 8.0), (18.0, 4.0), colour(index));
             svg.text((LEFT + 106.0, line), Anchor::Start, &series.name);
         }
         svg.finish()
+    }
+
+    fn plot(&self, top: f64, height: f64) -> Plot {
+        let bottom = height - BOTTOM;
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let (x_values, y_values) = (points().map(|point| point.0), points().map(|point| point.1));
+        Plot {
+            top,
+            bottom,
+            x: Scale::exact(x_values, self.x.logarithmic, WIDTH - LEFT - RIGHT),
+            y: match self.y.logarithmic {
+                true => Scale::decades(y_values, bottom - top),
+                false => Scale::from_zero(y_values, bottom - top),
+            },
+        }
+    }
+
+    fn draw_axes(&self, svg: &mut Svg, plot: &Plot) {
+        let (right, middle) = (WIDTH - RIGHT, (LEFT + WIDTH - RIGHT) / 2.0);
+        for value in plot.y.ticks() {
+            let at = plot.bottom - plot.y.position(value);
+            svg.line((LEFT, at), (right, at), GRID);
+            svg.text((LEFT - 6.0, at + 4.0), Anchor::End, &label(value));
+        }
+        for tick in self.x_ticks() {
+            let at = LEFT + plot.x.position(tick.value);
+            svg.line((at, plot.top), (at, plot.bottom), GRID);
+            svg.text((at, plot.bottom + 16.0), Anchor::Middle, &tick.label);
+        }
+        svg.text((middle, plot.bottom + 38.0), Anchor::Middle, &self.x.label);
+        svg.text((12.0, plot.top - 8.0), Anchor::Start, &self.y.label);
     }
 
     fn x_ticks(&self) -> Vec<Tick> {
@@ -119,6 +121,20 @@ impl Lines {
             label: label(value),
         };
         values.into_iter().map(tick).collect()
+    }
+}
+
+/// The area of the curves.
+struct Plot {
+    top: f64,
+    bottom: f64,
+    x: Scale,
+    y: Scale,
+}
+
+impl Plot {
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (LEFT + self.x.position(x), self.bottom - self.y.position(y))
     }
 }
 

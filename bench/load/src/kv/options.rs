@@ -69,7 +69,8 @@ pub enum Protocol {
 }
 
 const AFTER: &str = "\
-Ratios are those of the first server over each --vs server: less CPU is below 1, more throughput above 1.
+Ratios are those of the first server over each --vs server: below 1 is less CPU, above 1 is more throughput.
+
 CPU time is measured for servers on this machine. For servers of another user, run as root.
 
   hikyaku bench kv --connections 50 --depth 16 ours=127.0.0.1:11211 --vs memcached=127.0.0.1:11311

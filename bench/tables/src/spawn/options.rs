@@ -5,9 +5,11 @@ use super::size::Size;
 use std::path::PathBuf;
 
 const AFTER: &str = "\
-Each round measures every row once; figures are medians over the rounds, in microseconds per spawn. CPU is the time of the
-parent and its children together: tick accounting books a process that never meets a tick entirely as user time, so the
-split into user and system time means nothing. Blocked is the time for which the calling thread could do nothing else.
+Each round measures every row once; figures are medians over the rounds, in microseconds per spawn.
+
+CPU is the time of the parent and its children together. It is not split into user and system time, because tick \
+accounting books a process that never meets a tick entirely as user time. Blocked is the time for which the calling \
+thread could do nothing else.
 
   hikyaku bench spawn --parents 0 --rows vfork,spawn,std-status
   hikyaku bench spawn --csv spawn.csv --svg spawn.svg";
