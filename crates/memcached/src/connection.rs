@@ -73,14 +73,14 @@ impl Client {
     /// Executes what is in the input.
     #[inline]
     fn run(&mut self, input: &[u8], out: &mut Output) -> Took {
-        let turn = self.context.turn();
+        let exchange = self.context.exchange();
         let connection = &self.context.connection;
-        connection.active(turn.now);
+        connection.active(exchange.now);
         let before = out.len();
         let (took, next) = loop {
             match &mut self.protocol {
-                Protocol::Text(state) => break state.run(&turn, input, out),
-                Protocol::Binary(state) => break state.run(&turn, input, out),
+                Protocol::Text(state) => break state.run(&exchange, input, out),
+                Protocol::Binary(state) => break state.run(&exchange, input, out),
                 Protocol::Unknown => match Protocol::of(&self.context, input) {
                     Some(known) => self.protocol = known,
                     None => break (Took::from(0), Next::Close(Reason::Error)),
@@ -92,10 +92,10 @@ impl Client {
         }
         if took.need <= 1 && took.consumed < input.len() {
             // The output is full: others have their turn before the rest of the requests.
-            turn.counters.conn_yields.add(1);
+            exchange.counters.conn_yields.add(1);
         }
-        turn.counters.bytes_read.add(took.consumed as u64);
-        turn.counters.bytes_written.add((out.len() - before) as u64);
+        exchange.counters.bytes_read.add(took.consumed as u64);
+        exchange.counters.bytes_written.add((out.len() - before) as u64);
         if took.need > 1 {
             connection.set_activity(Activity::Nread);
         } else if connection.activity() != Activity::Read {

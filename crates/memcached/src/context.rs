@@ -6,7 +6,7 @@ use io::Stream;
 
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::progress::Reason;
 use crate::registry::Connection;
 use crate::service::Service;
@@ -48,9 +48,9 @@ impl Context {
 
     /// The context of the requests of the present exchange.
     #[inline]
-    pub(crate) fn turn(&self) -> Turn<'_> {
+    pub(crate) fn exchange(&self) -> Exchange<'_> {
         let service = self.service();
-        Turn {
+        Exchange {
             service,
             endpoint: &self.endpoint,
             counters: self.counters(),

@@ -1,6 +1,6 @@
 //! Answers that look at every item or connection: `lru_crawler metadump`, `lru_crawler mgdump`, `stats sizes`, `stats conns`.
 //!
-//! **Invariant:** a turn looks at a bounded number of items or connections; the scan goes on when the client has taken the
+//! **Invariant:** an exchange looks at a bounded number of items or connections; the scan goes on when the client has taken the
 //! part that was sent.
 
 use std::collections::BTreeMap;
@@ -46,10 +46,10 @@ async fn keys(
     let mut out = text::OK.to_vec();
     let mut cursor = Some(Cursor::default());
     while let Some(from) = cursor {
-        let turn = context.turn();
-        cursor = turn
+        let exchange = context.exchange();
+        cursor = exchange
             .store()
-            .scan(from, STEPS, turn.now, |entry| append(entry, &mut out));
+            .scan(from, STEPS, exchange.now, |entry| append(entry, &mut out));
         if out.len() >= CHUNK {
             send(context, stream, std::mem::take(&mut out)).await?;
         } else {
@@ -96,8 +96,8 @@ async fn sizes(context: &Context, stream: &mut Stream, opaque: Option<u32>) -> R
     let mut sizes = BTreeMap::<u64, u64>::new();
     let mut cursor = Some(Cursor::default());
     while let Some(from) = cursor {
-        let turn = context.turn();
-        cursor = turn.store().scan(from, STEPS, turn.now, |entry| {
+        let exchange = context.exchange();
+        cursor = exchange.store().scan(from, STEPS, exchange.now, |entry| {
             let size = entry.key().len() as u64 + entry.len();
             let class = match size < SIZE_STEPS_END {
                 true => size.next_multiple_of(SIZE_STEP),
@@ -123,7 +123,7 @@ async fn connections(context: &Context, stream: &mut Stream, opaque: Option<u32>
     registry.describe_listeners(|name, value| statistic(&mut out, opaque, name, value));
     let mut from = Some(0);
     while let Some(slot) = from {
-        let now = context.turn().now;
+        let now = context.exchange().now;
         from = registry.describe(slot, asking, now, |name, value| {
             statistic(&mut out, opaque, name, value)
         });

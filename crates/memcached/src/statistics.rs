@@ -10,7 +10,7 @@ use format::c;
 use kv::{Cursor, Engine, Expiry, Statistics};
 
 use crate::config::Dialects;
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::service::Service;
 
 /// Takes names and values.
@@ -42,12 +42,12 @@ impl Group {
 }
 
 /// Tells a group.
-pub(crate) fn tell(turn: &Turn<'_>, group: Group, tell: &mut Tell<'_>) {
+pub(crate) fn tell(exchange: &Exchange<'_>, group: Group, tell: &mut Tell<'_>) {
     match group {
-        Group::General => general(turn.service, tell),
-        Group::Settings => settings(turn, tell),
-        Group::Items => items(turn.service, tell),
-        Group::Slabs => slabs(turn.service, tell),
+        Group::General => general(exchange.service, tell),
+        Group::Settings => settings(exchange, tell),
+        Group::Items => items(exchange.service, tell),
+        Group::Slabs => slabs(exchange.service, tell),
         Group::Extstore => {}
     }
 }
@@ -272,8 +272,8 @@ fn slabs(service: &Service, tell: &mut Tell<'_>) {
     tell("total_malloced", &store.used);
 }
 
-fn settings(turn: &Turn<'_>, tell: &mut Tell<'_>) {
-    let service = turn.service;
+fn settings(exchange: &Exchange<'_>, tell: &mut Tell<'_>) {
+    let service = exchange.service;
     let config = &service.config;
     let store = service.store.statistics();
     let yes = |condition| if condition { "yes" } else { "no" };
@@ -306,7 +306,7 @@ fn settings(turn: &Turn<'_>, tell: &mut Tell<'_>) {
         Dialects::Binary => "binary",
     };
     tell("binding_protocol", &dialects);
-    let guarded = turn.endpoint.is_guarded();
+    let guarded = exchange.endpoint.is_guarded();
     tell(
         "auth_enabled_sasl",
         &yes(guarded && config.dialects != Dialects::Text),
@@ -381,7 +381,7 @@ const CACHEDUMP_STEPS_MAX: usize = 1 << 16;
 const CACHEDUMP_STEPS: usize = 64;
 
 /// `stats cachedump`: some keys.
-pub(crate) fn cachedump(turn: &Turn<'_>, limit: u32, out: &mut Vec<u8>) {
+pub(crate) fn cachedump(exchange: &Exchange<'_>, limit: u32, out: &mut Vec<u8>) {
     let limit = if limit == 0 { u32::MAX } else { limit };
     let end = out.len() + CACHEDUMP_BYTES_MAX;
     let mut shown = 0;
@@ -393,23 +393,25 @@ pub(crate) fn cachedump(turn: &Turn<'_>, limit: u32, out: &mut Vec<u8>) {
         && steps < CACHEDUMP_STEPS_MAX
     {
         steps += CACHEDUMP_STEPS;
-        cursor = turn.store().scan(from, CACHEDUMP_STEPS, turn.now, |entry| {
-            if shown == limit || out.len() >= end || !is_printable(entry.key()) {
-                return;
-            }
-            shown += 1;
-            let second = match entry.expiry() {
-                Expiry::Never => 0,
-                Expiry::At(second) => second,
-            };
-            c!(
-                out,
-                "ITEM %s [%llu b; %u s]\r\n",
-                entry.key(),
-                entry.len(),
-                second
-            );
-        });
+        cursor = exchange
+            .store()
+            .scan(from, CACHEDUMP_STEPS, exchange.now, |entry| {
+                if shown == limit || out.len() >= end || !is_printable(entry.key()) {
+                    return;
+                }
+                shown += 1;
+                let second = match entry.expiry() {
+                    Expiry::Never => 0,
+                    Expiry::At(second) => second,
+                };
+                c!(
+                    out,
+                    "ITEM %s [%llu b; %u s]\r\n",
+                    entry.key(),
+                    entry.len(),
+                    second
+                );
+            });
     }
     out.extend_from_slice(b"END\r\n");
 }

@@ -16,16 +16,16 @@ pub(crate) async fn receive(
     protocol: &mut Protocol,
     upload: &Upload,
 ) -> Result<(), io::Error> {
-    let turn = context.turn();
+    let exchange = context.exchange();
     let mut reply = Vec::new();
-    match turn.store().reserve(upload.length, turn.now) {
+    match exchange.store().reserve(upload.length, exchange.now) {
         Err(error) => match protocol {
             Protocol::Text(state) => {
-                text::State::no_room(&turn, &upload.head, error, &mut reply);
+                text::State::no_room(&exchange, &upload.head, error, &mut reply);
                 state.swallow(upload.length + 2);
             }
             Protocol::Binary(state) => {
-                binary::State::no_room(&turn, &upload.head, error, &mut reply);
+                binary::State::no_room(&exchange, &upload.head, error, &mut reply);
                 state.swallow(upload.length);
             }
             Protocol::Unknown => {}
@@ -39,12 +39,12 @@ pub(crate) async fn receive(
             }
             let pinned = extent.freeze();
             let value = Payload::Pinned(&pinned);
-            let turn = context.turn();
-            turn.counters.bytes_read.add(upload.length + 2);
-            context.connection.active(turn.now);
+            let exchange = context.exchange();
+            exchange.counters.bytes_read.add(upload.length + 2);
+            context.connection.active(exchange.now);
             match protocol {
-                Protocol::Binary(_) => binary::State::received(&turn, &upload.head, value, &mut reply),
-                _ => text::State::received(&turn, &upload.head, value, end == *b"\r\n", &mut reply),
+                Protocol::Binary(_) => binary::State::received(&exchange, &upload.head, value, &mut reply),
+                _ => text::State::received(&exchange, &upload.head, value, end == *b"\r\n", &mut reply),
             }
         }
     }

@@ -7,7 +7,7 @@ use wire::memcached::binary::{self, Operation, Request, Status};
 
 use super::{expiry, failure};
 use crate::ahead::ahead;
-use crate::operations::{Turn, settled};
+use crate::operations::{Exchange, settled};
 use crate::piece;
 use crate::progress::Progress;
 
@@ -17,16 +17,16 @@ const BATCH: usize = 16;
 /// Answers a Get and all Gets that directly follow.
 #[inline]
 pub(super) fn run(
-    turn: &Turn<'_>,
+    exchange: &Exchange<'_>,
     first: &Request<'_>,
     input: &[u8],
     used: usize,
     out: &mut Output,
 ) -> Progress {
-    let store = turn.store();
+    let store = exchange.store();
     let key = store.key(first.key);
     let Some((second, length)) = next(&input[used..]) else {
-        value(turn, first, &key, out);
+        value(exchange, first, &key, out);
         return Progress::Done(used);
     };
     store.prefetch(&key);
@@ -43,7 +43,7 @@ pub(super) fn run(
     }
     let batch = &batch[..len];
     for (request, key, end) in ahead(store, batch, |(_, key, _)| Some(*key)) {
-        value(turn, request, key, out);
+        value(exchange, request, key, out);
         if out.full() {
             return Progress::Done(*end);
         }
@@ -68,29 +68,28 @@ fn with_key(request: &Request<'_>) -> bool {
     )
 }
 
-fn value(turn: &Turn<'_>, request: &Request<'_>, key: &Key<'_>, out: &mut Output) {
+fn value(exchange: &Exchange<'_>, request: &Request<'_>, key: &Key<'_>, out: &mut Output) {
     let buffer = out.buffer();
-    let found = settled(
-        turn.store()
-            .read(key, turn.now, |entry| Some(append(request, entry?, true, buffer))),
-    );
-    turn.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
+    let found = settled(exchange.store().read(key, exchange.now, |entry| {
+        Some(append(request, entry?, true, buffer))
+    }));
+    exchange.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
     finish(request, found, out);
 }
 
 /// Answers GAT and Touch.
 pub(super) fn touch(
-    turn: &Turn<'_>,
+    exchange: &Exchange<'_>,
     request: &Request<'_>,
     exptime: u32,
     with_value: bool,
     out: &mut Output,
 ) {
-    let key = turn.store().key(request.key);
-    let expiry = expiry(exptime, turn);
+    let key = exchange.store().key(request.key);
+    let expiry = expiry(exptime, exchange);
     let buffer = out.buffer();
     let start = buffer.len();
-    let touched = turn.update(&key, |entry| {
+    let touched = exchange.update(&key, |entry| {
         buffer.truncate(start);
         (
             Decision::touch(expiry),
@@ -102,7 +101,7 @@ pub(super) fn touch(
     if found.is_none() {
         out.buffer().truncate(start);
     }
-    turn.touched(key.bytes(), found.as_ref().map(|found| found.0));
+    exchange.touched(key.bytes(), found.as_ref().map(|found| found.0));
     finish(request, found, out);
 }
 

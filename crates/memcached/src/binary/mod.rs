@@ -13,7 +13,7 @@ use wire::Parsed;
 use wire::memcached::binary::{self, Error, Opcode, Operation, Request, Status};
 
 use crate::clock;
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::operations::remove::{Removal, Removed};
 use crate::progress::Progress;
 use crate::progress::{Next, Reason};
@@ -28,13 +28,13 @@ pub(crate) struct State {
 
 /// Parses a request whose body may be as long as the store's items.
 #[inline]
-fn parse<'a>(turn: &Turn<'_>, input: &'a [u8]) -> Parsed<Result<Request<'a>, Error>> {
-    binary::parse_within(input, turn.service.body_length_max)
+fn parse<'a>(exchange: &Exchange<'_>, input: &'a [u8]) -> Parsed<Result<Request<'a>, Error>> {
+    binary::parse_within(input, exchange.service.body_length_max)
 }
 
 impl State {
     /// Executes what is in the input.
-    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Next) {
+    pub(crate) fn run(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> (Took, Next) {
         let mut at = 0;
         loop {
             if self.swallow > 0 {
@@ -45,7 +45,7 @@ impl State {
             if out.full() || at == input.len() {
                 return (Took::from(at), Next::Exchange);
             }
-            match self.next(turn, &input[at..], out) {
+            match self.next(exchange, &input[at..], out) {
                 Progress::Done(used) => at += used,
                 Progress::Wait(need) => return (Took::waiting(at, need), Next::Exchange),
                 Progress::Stop(used, then) => return (Took::from(at + used), then),
@@ -54,16 +54,16 @@ impl State {
     }
 
     /// Executes a storage command whose value was received apart.
-    pub(crate) fn received(turn: &Turn<'_>, head: &[u8], value: Payload<'_>, out: &mut Vec<u8>) {
-        if let Parsed::Done(Ok(request), _) = parse(turn, head) {
-            store::finish(turn, &request, value, out);
+    pub(crate) fn received(exchange: &Exchange<'_>, head: &[u8], value: Payload<'_>, out: &mut Vec<u8>) {
+        if let Parsed::Done(Ok(request), _) = parse(exchange, head) {
+            store::finish(exchange, &request, value, out);
         }
     }
 
     /// Answers a storage command whose value the store has no memory to receive; its bytes will be discarded.
-    pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: StoreError, out: &mut Vec<u8>) {
-        if let Parsed::Done(Ok(request), _) = parse(turn, head) {
-            store::no_room(turn, &request, error, out);
+    pub(crate) fn no_room(exchange: &Exchange<'_>, head: &[u8], error: StoreError, out: &mut Vec<u8>) {
+        if let Parsed::Done(Ok(request), _) = parse(exchange, head) {
+            store::no_room(exchange, &request, error, out);
         }
     }
 
@@ -73,14 +73,16 @@ impl State {
     }
 
     #[inline]
-    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
-        match parse(turn, input) {
-            Parsed::Done(Ok(request), used) if !self.may(turn, &request) => locked_out(&request, used, out),
+    fn next(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> Progress {
+        match parse(exchange, input) {
+            Parsed::Done(Ok(request), used) if !self.may(exchange, &request) => {
+                locked_out(&request, used, out)
+            }
             Parsed::Done(Ok(request), used) => match request.operation {
-                Operation::Get { .. } => get::run(turn, &request, input, used, out),
-                _ => self.execute(turn, &request, input, used, out),
+                Operation::Get { .. } => get::run(exchange, &request, input, used, out),
+                _ => self.execute(exchange, &request, input, used, out),
             },
-            Parsed::Done(Err(error), used) => self.refuse(turn, error, used, out),
+            Parsed::Done(Err(error), used) => self.refuse(exchange, error, used, out),
             Parsed::More(need) => Progress::Wait(need),
         }
     }
@@ -88,7 +90,7 @@ impl State {
     #[inline(never)]
     fn execute(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         request: &Request<'_>,
         input: &[u8],
         used: usize,
@@ -96,21 +98,21 @@ impl State {
     ) -> Progress {
         match request.operation {
             Operation::Store { .. } | Operation::Concatenate(_) => {
-                return self.store(turn, request, input, used, out);
+                return self.store(exchange, request, input, used, out);
             }
-            Operation::Sasl(step) => return self.sasl(turn, request, step, input, used, out),
-            Operation::GetAndTouch { exptime, .. } => get::touch(turn, request, exptime, true, out),
-            Operation::Touch { exptime } => get::touch(turn, request, exptime, false, out),
-            Operation::Stat => return rare::stat(turn, request, used, out),
+            Operation::Sasl(step) => return self.sasl(exchange, request, step, input, used, out),
+            Operation::GetAndTouch { exptime, .. } => get::touch(exchange, request, exptime, true, out),
+            Operation::Touch { exptime } => get::touch(exchange, request, exptime, false, out),
+            Operation::Stat => return rare::stat(exchange, request, used, out),
             Operation::Quit => {
                 success(request, out.buffer());
                 return Progress::Stop(used, Next::Close(Reason::Normal));
             }
             Operation::Noop => success(request, out.buffer()),
-            Operation::Version => rare::version(turn, request, out.buffer()),
-            Operation::Delete => delete(turn, request, out.buffer()),
-            Operation::Flush { exptime } => rare::flush(turn, request, exptime, out.buffer()),
-            Operation::Arithmetic { .. } => rare::arithmetic(turn, request, out.buffer()),
+            Operation::Version => rare::version(exchange, request, out.buffer()),
+            Operation::Delete => delete(exchange, request, out.buffer()),
+            Operation::Flush { exptime } => rare::flush(exchange, request, exptime, out.buffer()),
+            Operation::Arithmetic { .. } => rare::arithmetic(exchange, request, out.buffer()),
             // Reads in a row are executed together, in `get::run`.
             Operation::Get { .. } => {}
         }
@@ -119,20 +121,22 @@ impl State {
 
     /// Returns true if the client may send this request.
     #[inline]
-    fn may(&self, turn: &Turn<'_>, request: &Request<'_>) -> bool {
-        !turn.endpoint.is_guarded()
+    fn may(&self, exchange: &Exchange<'_>, request: &Request<'_>) -> bool {
+        !exchange.endpoint.is_guarded()
             || self.authenticated
             || matches!(request.operation, Operation::Sasl(_) | Operation::Version)
     }
 
     #[cold]
-    fn refuse(&mut self, turn: &Turn<'_>, error: Error, used: usize, out: &mut Output) -> Progress {
+    fn refuse(&mut self, exchange: &Exchange<'_>, error: Error, used: usize, out: &mut Output) -> Progress {
         let sasl = matches!(
             error.opcode(),
             Opcode::SASL_LIST_MECHS | Opcode::SASL_AUTH | Opcode::SASL_STEP
         );
-        let open =
-            !turn.endpoint.is_guarded() || self.authenticated || sasl || error.opcode() == Opcode::VERSION;
+        let open = !exchange.endpoint.is_guarded()
+            || self.authenticated
+            || sasl
+            || error.opcode() == Opcode::VERSION;
         if error.framed() && !open {
             let status = Status::AuthenticationFailed;
             binary::status(out.buffer(), error.opcode(), error.opaque(), 0, status);
@@ -153,9 +157,12 @@ fn locked_out(request: &Request<'_>, used: usize, out: &mut Output) -> Progress 
     Progress::Stop(used, Next::Close(Reason::Error))
 }
 
-fn delete(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
+fn delete(exchange: &Exchange<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
     let compare = (request.cas != 0).then_some(request.cas);
-    match turn.remove(&turn.store().key(request.key), &Removal::plain("delete", compare)) {
+    match exchange.remove(
+        &exchange.store().key(request.key),
+        &Removal::plain("delete", compare),
+    ) {
         Removed::Done => success(request, out),
         Removed::NotFound => failure(request, Status::NotFound, out),
         Removed::Exists => failure(request, Status::Exists, out),
@@ -180,6 +187,6 @@ fn failure(request: &Request<'_>, status: Status, out: &mut Vec<u8>) {
 }
 
 /// The expiry that a number of seconds stands for; it is unsigned in this protocol.
-fn expiry(exptime: u32, turn: &Turn<'_>) -> kv::Expiry {
-    clock::expiry(i64::from(exptime), turn.now)
+fn expiry(exptime: u32, exchange: &Exchange<'_>) -> kv::Expiry {
+    clock::expiry(i64::from(exptime), exchange.now)
 }

@@ -5,7 +5,7 @@ use kv::Engine;
 use wire::memcached::binary::{self, Operation, Request, Status};
 
 use super::{expiry, failure, success};
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::operations::count::{Count, Counted};
 use crate::progress::Progress;
 use crate::progress::{Dump, Next};
@@ -14,7 +14,7 @@ use crate::statistics::{self, Group};
 /// This expiry forbids to create a number.
 const NEVER_CREATE: u32 = u32::MAX;
 
-pub(super) fn arithmetic(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
+pub(super) fn arithmetic(exchange: &Exchange<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
     let Operation::Arithmetic {
         increment,
         delta,
@@ -30,9 +30,9 @@ pub(super) fn arithmetic(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u
         compare: request.cas,
         cas: None,
         expiry: None,
-        create: (exptime != NEVER_CREATE).then(|| (initial, expiry(exptime, turn))),
+        create: (exptime != NEVER_CREATE).then(|| (initial, expiry(exptime, exchange))),
     };
-    match turn.count(&turn.store().key(request.key), &count) {
+    match exchange.count(&exchange.store().key(request.key), &count) {
         Counted::Number { .. } if request.opcode.quiet() => {}
         Counted::Number { number, cas, .. } => {
             binary::value(out, request.opcode, request.opaque, cas, number)
@@ -44,17 +44,17 @@ pub(super) fn arithmetic(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u
     }
 }
 
-pub(super) fn flush(turn: &Turn<'_>, request: &Request<'_>, exptime: u32, out: &mut Vec<u8>) {
-    if !turn.service.config.flush {
+pub(super) fn flush(exchange: &Exchange<'_>, request: &Request<'_>, exptime: u32, out: &mut Vec<u8>) {
+    if !exchange.service.config.flush {
         return failure(request, Status::AuthenticationFailed, out);
     }
-    turn.counters.cmd_flush.add(1);
-    turn.flush(i64::from(exptime));
+    exchange.counters.cmd_flush.add(1);
+    exchange.flush(i64::from(exptime));
     success(request, out);
 }
 
-pub(super) fn version(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
-    let version = turn.service.config.version.as_bytes();
+pub(super) fn version(exchange: &Exchange<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
+    let version = exchange.service.config.version.as_bytes();
     binary::message(
         out,
         request.opcode,
@@ -66,23 +66,28 @@ pub(super) fn version(turn: &Turn<'_>, request: &Request<'_>, out: &mut Vec<u8>)
     );
 }
 
-pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mut Output) -> Progress {
+pub(super) fn stat(
+    exchange: &Exchange<'_>,
+    request: &Request<'_>,
+    used: usize,
+    out: &mut Output,
+) -> Progress {
     if let Some(dump) = Dump::of_statistics(request.key, Some(request.opaque)) {
         return Progress::Stop(used, Next::Dump(dump));
     }
     let buffer = out.buffer();
     match request.key {
-        b"reset" => turn.service.reset_statistics(),
-        b"detail on" if turn.service.config.dump => turn.service.detail.switch(true),
-        b"detail off" if turn.service.config.dump => turn.service.detail.switch(false),
-        b"detail dump" if turn.service.config.dump => {
+        b"reset" => exchange.service.reset_statistics(),
+        b"detail on" if exchange.service.config.dump => exchange.service.detail.switch(true),
+        b"detail off" if exchange.service.config.dump => exchange.service.detail.switch(false),
+        b"detail dump" if exchange.service.config.dump => {
             let mut dump = Vec::new();
-            turn.service.detail.dump(&mut dump);
+            exchange.service.detail.dump(&mut dump);
             binary::stat(buffer, request.opaque, "detailed", &dump);
         }
         // memcached knows this group in the text protocol only.
         name => match Group::named(name).filter(|name| *name != Group::Extstore) {
-            Some(name) => group(turn, request, name, buffer),
+            Some(name) => group(exchange, request, name, buffer),
             None => {
                 failure(request, Status::NotFound, buffer);
                 return Progress::Done(used);
@@ -93,8 +98,8 @@ pub(super) fn stat(turn: &Turn<'_>, request: &Request<'_>, used: usize, out: &mu
     Progress::Done(used)
 }
 
-fn group(turn: &Turn<'_>, request: &Request<'_>, group: Group, out: &mut Vec<u8>) {
-    statistics::tell(turn, group, &mut |name, value| {
+fn group(exchange: &Exchange<'_>, request: &Request<'_>, group: Group, out: &mut Vec<u8>) {
+    statistics::tell(exchange, group, &mut |name, value| {
         binary::stat(out, request.opaque, name, value.to_string());
     });
 }

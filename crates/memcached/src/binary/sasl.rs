@@ -7,7 +7,7 @@ use wire::memcached::binary::{self, Request, Sasl, Status};
 
 use super::{State, failure};
 use crate::endpoint::Login;
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::progress::{Next, Progress};
 
 const MECHANISM: &[u8] = b"PLAIN";
@@ -18,7 +18,7 @@ const MESSAGE_LENGTH_MAX: usize = 16 * 1024;
 impl State {
     pub(super) fn sasl(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         request: &Request<'_>,
         step: Sasl,
         input: &[u8],
@@ -27,7 +27,7 @@ impl State {
     ) -> Progress {
         let length = request.value_length as usize;
         let out = out.buffer();
-        let refusal = if !turn.endpoint.is_guarded() {
+        let refusal = if !exchange.endpoint.is_guarded() {
             Some(Status::UnknownCommand)
         } else {
             (length > MESSAGE_LENGTH_MAX).then_some(Status::OutOfMemory)
@@ -44,7 +44,7 @@ impl State {
             Sasl::ListMechanisms => reply(request, MECHANISM, out),
             Sasl::Authenticate => {
                 // A new attempt ends the old login until it succeeds.
-                let login = authenticate(turn, request.key, message);
+                let login = authenticate(exchange, request.key, message);
                 self.authenticated = login.is_some();
                 match login {
                     Some(login) => {
@@ -56,8 +56,8 @@ impl State {
             }
             // PLAIN has one step only.
             Sasl::Step => {
-                turn.counters.auth_cmds.add(1);
-                turn.counters.auth_errors.add(1);
+                exchange.counters.auth_cmds.add(1);
+                exchange.counters.auth_errors.add(1);
                 failure(request, Status::AuthenticationFailed, out);
             }
         }
@@ -70,11 +70,11 @@ fn reply(request: &Request<'_>, text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The message of PLAIN is an identity to act for, a name and a password, with zeros between (RFC 4616).
-fn authenticate(turn: &Turn<'_>, mechanism: &[u8], message: &[u8]) -> Option<Arc<Login>> {
+fn authenticate(exchange: &Exchange<'_>, mechanism: &[u8], message: &[u8]) -> Option<Arc<Login>> {
     let mut parts = message.splitn(3, |&byte| byte == 0).skip(1);
     let (name, password) = (parts.next(), parts.next());
     match (mechanism == MECHANISM, name, password) {
-        (true, Some(name), Some(password)) => turn.log_in(name, password),
-        _ => turn.log_in(b"", b""),
+        (true, Some(name), Some(password)) => exchange.log_in(name, password),
+        _ => exchange.log_in(b"", b""),
     }
 }

@@ -5,7 +5,7 @@ use kv::{Engine, Payload, StoreError};
 use wire::memcached::binary::{Concatenate, Operation, Request, Status, StoreVerb};
 
 use super::{State, expiry, failure, success_with_cas};
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::Progress;
 use crate::progress::{Next, Upload};
@@ -14,7 +14,7 @@ impl State {
     /// Executes a storage request whose head took `used` bytes, if its value is there.
     pub(super) fn store(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         request: &Request<'_>,
         input: &[u8],
         used: usize,
@@ -23,16 +23,16 @@ impl State {
         let length = request.value_length as usize;
         if let Some(value) = input[used..].get(..length) {
             let parts = [value];
-            finish(turn, request, Payload::Parts(&parts), out.buffer());
+            finish(exchange, request, Payload::Parts(&parts), out.buffer());
             return Progress::Done(used + length);
         }
         let mode = mode(request);
-        if let Some(written) = turn.refuse(request.key, mode, forgets(request), length as u64) {
+        if let Some(written) = exchange.refuse(request.key, mode, forgets(request), length as u64) {
             failure(request, early_status(written), out.buffer());
             self.swallow = length as u64;
             return Progress::Done(used);
         }
-        if length as u64 >= turn.store().large_value() {
+        if length as u64 >= exchange.store().large_value() {
             let upload = Upload {
                 head: input[..used].to_vec(),
                 length: length as u64,
@@ -44,7 +44,7 @@ impl State {
 }
 
 /// Stores a value that is there.
-pub(super) fn finish(turn: &Turn<'_>, request: &Request<'_>, value: Payload<'_>, out: &mut Vec<u8>) {
+pub(super) fn finish(exchange: &Exchange<'_>, request: &Request<'_>, value: Payload<'_>, out: &mut Vec<u8>) {
     let mut write = Write {
         compare: request.cas,
         forget: forgets(request),
@@ -52,10 +52,10 @@ pub(super) fn finish(turn: &Turn<'_>, request: &Request<'_>, value: Payload<'_>,
     };
     if let Operation::Store { flags, exptime, .. } = request.operation {
         write.flags = flags;
-        write.expiry = expiry(exptime, turn);
+        write.expiry = expiry(exptime, exchange);
     }
-    let key = turn.store().key(request.key);
-    let status = match turn.write(&key, &write) {
+    let key = exchange.store().key(request.key);
+    let status = match exchange.write(&key, &write) {
         Written::Stored { cas, .. } => return success_with_cas(request, cas, out),
         Written::Exists => Status::Exists,
         Written::NotFound => Status::NotFound,
@@ -66,11 +66,11 @@ pub(super) fn finish(turn: &Turn<'_>, request: &Request<'_>, value: Payload<'_>,
 }
 
 /// Answers a request whose value the store has no memory to receive.
-pub(super) fn no_room(turn: &Turn<'_>, request: &Request<'_>, error: StoreError, out: &mut Vec<u8>) {
-    let key = turn.store().key(request.key);
+pub(super) fn no_room(exchange: &Exchange<'_>, request: &Request<'_>, error: StoreError, out: &mut Vec<u8>) {
+    let key = exchange.store().key(request.key);
     failure(
         request,
-        early_status(turn.refused_at_start(&key, forgets(request), error)),
+        early_status(exchange.refused_at_start(&key, forgets(request), error)),
         out,
     );
 }

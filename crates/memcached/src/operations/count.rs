@@ -1,11 +1,11 @@
-//! Arithmetic on values: incr, decr, ma and their binary kin.
+//! Arithmetic on values: incr, decr, ma and the binary commands.
 
 use kv::{Decision, Edit, Entry, Expiry, Key, New, Payload, StoreError};
 
-use super::Turn;
-use super::number::{self, Joints, NUMBER_LENGTH_MAX, Sheets};
+use super::Exchange;
+use super::number::{self, NUMBER_LENGTH_MAX, Numbers, Parts};
 
-/// What to do to a number.
+/// An operation on a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count {
     pub(crate) increment: bool,
@@ -35,22 +35,22 @@ pub(crate) enum Counted {
     NoMemory,
 }
 
-/// What a look at the item decided.
-enum Look {
+/// The decision for an item.
+enum Outcome {
     Ended(Counted),
-    /// The store asked more often than there are sheets to answer on.
+    /// The store called the closure more often than `Numbers` has slots.
     Again,
 }
 
-impl Turn<'_> {
+impl Exchange<'_> {
     /// Adds to or subtracts from a number.
     pub(crate) fn count(&self, key: &Key<'_>, count: &Count) -> Counted {
         let counted = loop {
-            let sheets = Sheets::default();
-            let joints = Joints::default();
-            match self.update(key, |entry| decide(entry, count, &sheets, &joints)) {
-                Ok((Look::Ended(counted), cas)) => break counted.with_cas(cas),
-                Ok((Look::Again, _)) => {}
+            let numbers = Numbers::default();
+            let parts = Parts::default();
+            match self.update(key, |entry| decide(entry, count, &numbers, &parts)) {
+                Ok((Outcome::Ended(counted), cas)) => break counted.with_cas(cas),
+                Ok((Outcome::Again, _)) => {}
                 Err(StoreError::TooLarge { .. } | _) => break Counted::NoMemory,
             }
         };
@@ -83,10 +83,10 @@ impl Counted {
 fn decide<'v>(
     entry: Option<&Entry<'_>>,
     count: &Count,
-    sheets: &'v Sheets,
-    joints: &'v Joints<'v>,
-) -> (Decision<'v>, Look) {
-    let keep = |counted| (Decision::Keep, Look::Ended(counted));
+    numbers: &'v Numbers,
+    parts: &'v Parts<'v>,
+) -> (Decision<'v>, Outcome) {
+    let keep = |counted| (Decision::Keep, Outcome::Ended(counted));
     let Some(entry) = entry else {
         let Some((initial, expiry)) = count.create else {
             return keep(Counted::NotFound);
@@ -98,7 +98,7 @@ fn decide<'v>(
                 ..New::new(value)
             })
         };
-        return written(put, initial, 0, None, sheets, joints);
+        return written(put, initial, 0, None, numbers, parts);
     };
     let Some(number) = read(entry) else {
         return keep(Counted::NotNumeric);
@@ -125,7 +125,7 @@ fn decide<'v>(
             ..New::new(parts)
         }),
     };
-    written(decide, number, entry.len(), Some(entry.expiry()), sheets, joints)
+    written(decide, number, entry.len(), Some(entry.expiry()), numbers, parts)
 }
 
 /// Writes the number where the store can read it.
@@ -134,19 +134,19 @@ fn written<'v>(
     number: u64,
     width: u64,
     expiry: Option<Expiry>,
-    sheets: &'v Sheets,
-    joints: &'v Joints<'v>,
-) -> (Decision<'v>, Look) {
-    match sheets.write(number).and_then(|digits| joints.pad(digits, width)) {
+    numbers: &'v Numbers,
+    parts: &'v Parts<'v>,
+) -> (Decision<'v>, Outcome) {
+    match numbers.write(number).and_then(|digits| parts.pad(digits, width)) {
         Some(parts) => (
             decision(parts),
-            Look::Ended(Counted::Number {
+            Outcome::Ended(Counted::Number {
                 number,
                 cas: 0,
                 expiry,
             }),
         ),
-        None => (Decision::Keep, Look::Again),
+        None => (Decision::Keep, Outcome::Again),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What commands do to items, whichever protocol they came by.
+//! The effects of commands on items, for all protocols.
 //!
 //! Each operation is one call of the store, decided in a closure which sees the item as it is at that instant; the
 //! protocols in front only choose words for the outcome. Counters and watchers are served here, too.
@@ -20,14 +20,14 @@ use crate::endpoint::{Endpoint, Login};
 use crate::service::Service;
 use crate::watch::{Kinds, line};
 
-/// What the requests of one turn of one connection have in common.
+/// The context of the requests of one exchange.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn<'s> {
+pub(crate) struct Exchange<'s> {
     pub(crate) service: &'s Service,
     pub(crate) endpoint: &'s Endpoint,
     pub(crate) counters: &'s Counters,
     pub(crate) now: Now,
-    /// What anybody watches.
+    /// The kinds of events that any watcher wants.
     pub(crate) watched: Kinds,
     /// Whether `stats detail` is on.
     pub(crate) detailed: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Turn<'s> {
     pub(crate) connection: u32,
 }
 
-impl<'s> Turn<'s> {
+impl<'s> Exchange<'s> {
     pub(crate) fn store(&self) -> &'s Store {
         &self.service.store
     }
@@ -57,7 +57,7 @@ impl<'s> Turn<'s> {
         login
     }
 
-    /// Counts one lookup and tells it to whoever watches.
+    /// Counts one lookup and reports it to watchers.
     #[inline]
     pub(crate) fn looked_up(&self, key: &[u8], found: Option<u64>) {
         let counter = if found.is_some() {
@@ -69,7 +69,7 @@ impl<'s> Turn<'s> {
         self.tell_lookup(key, found);
     }
 
-    /// Counts one lookup that changes the expiry and tells it to whoever watches.
+    /// Counts one lookup that changes the expiry and reports it to watchers.
     pub(crate) fn touched(&self, key: &[u8], found: Option<u64>) {
         let counter = if found.is_some() {
             &self.counters.touch_hits
@@ -88,7 +88,7 @@ impl<'s> Turn<'s> {
         self.watch_lookup(key, found);
     }
 
-    /// Tells watchers of a lookup, also of those which are part of another command.
+    /// Reports a lookup to watchers, also one that is part of another command.
     #[inline]
     fn watch_lookup(&self, key: &[u8], found: Option<u64>) {
         if self.watched.has(Kinds::FETCHERS) {
@@ -110,11 +110,11 @@ impl<'s> Turn<'s> {
 ///
 /// - **Replies in the order of the requests.** A request whose answer is not there opens an [`io::Replies`] entry in its
 ///   place; later requests of the connection go on and their replies queue behind it. The reading commands then write
-///   into that reply instead of the turn's output, so their encoders take the buffer as an argument already.
+///   into that reply instead of the exchange's output, so their encoders take the buffer as an argument already.
 /// - **Writes in the order of the requests, too,** for one key at least: a `get` after a `set` on the same connection
 ///   must see it. Either the engine promises it for calls of one thread, or the session waits.
-/// - **A bound on open replies a connection**, at which the turn ends as it does when its output is full.
-/// - **Owned turns:** `Turn` borrows the service and the counters; what runs later holds the service's `Arc` instead.
+/// - **A bound on open replies a connection**, at which the exchange ends as it does when its output is full.
+/// - **Owned exchanges:** `Exchange` borrows the service and the counters; what runs later holds the service's `Arc` instead.
 #[inline]
 pub(crate) fn settled<R>(answer: Answer<R>) -> R {
     match answer {

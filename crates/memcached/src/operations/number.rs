@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 
 use format::{Fixed, append};
 
-/// Room for the digits of a 64-bit number, of which there are 20 at most: `append!` is fastest where it may store whole words.
+/// Room for the 20 digits of a 64-bit number, in whole words, which `append!` stores fastest.
 const DIGITS_ROOM: usize = 32;
 
-/// Values longer than this are no numbers, whatever they hold.
+/// The longest value that is read as a number.
 pub(crate) const NUMBER_LENGTH_MAX: u64 = 256;
 
 const SPACES: [u8; NUMBER_LENGTH_MAX as usize] = [b' '; NUMBER_LENGTH_MAX as usize];
@@ -49,33 +49,32 @@ impl Decimal {
     }
 }
 
-/// Room for numbers that a closure computes and a store then reads, for as long as both need them.
-///
-/// A store may ask the closure again after it made room, so that there is a sheet for each time.
+/// Numbers that a closure computes and its store then reads. A store calls the closure again after it has made room, and
+/// each call takes a slot of its own.
 #[derive(Default)]
-pub(crate) struct Sheets([OnceCell<Decimal>; Sheets::COUNT]);
+pub(crate) struct Numbers([OnceCell<Decimal>; Numbers::COUNT]);
 
-impl Sheets {
+impl Numbers {
     const COUNT: usize = 4;
 
-    /// Writes a number on the next sheet; none is left after four.
+    /// Writes a number into the next free slot; `None` if all four are taken.
     pub(crate) fn write(&self, number: u64) -> Option<&Decimal> {
-        let sheet = self.0.iter().find(|sheet| sheet.get().is_none())?;
-        Some(sheet.get_or_init(|| Decimal::new(number)))
+        let slot = self.0.iter().find(|slot| slot.get().is_none())?;
+        Some(slot.get_or_init(|| Decimal::new(number)))
     }
 }
 
-/// Room for the parts of a value on a sheet.
+/// The parts of padded numbers, a slot per call of the closure.
 #[derive(Default)]
-pub(crate) struct Joints<'v>([OnceCell<[&'v [u8]; 2]>; Sheets::COUNT]);
+pub(crate) struct Parts<'v>([OnceCell<[&'v [u8]; 2]>; Numbers::COUNT]);
 
-impl<'v> Joints<'v> {
+impl<'v> Parts<'v> {
     /// The number, padded with spaces to the width of what was there.
     pub(crate) fn pad(&'v self, number: &'v Decimal, width: u64) -> Option<&'v [&'v [u8]]> {
-        let joint = self.0.iter().find(|joint| joint.get().is_none())?;
+        let slot = self.0.iter().find(|slot| slot.get().is_none())?;
         let digits = number.bytes();
         let missing = (width.min(NUMBER_LENGTH_MAX) as usize).saturating_sub(digits.len());
-        Some(joint.get_or_init(|| [digits, &SPACES[..missing]]).as_slice())
+        Some(slot.get_or_init(|| [digits, &SPACES[..missing]]).as_slice())
     }
 }
 
@@ -111,11 +110,11 @@ mod tests {
 
     #[test]
     fn a_shorter_number_keeps_the_width() {
-        let sheets = Sheets::default();
-        let joints = Joints::default();
-        let parts = joints.pad(sheets.write(9).unwrap(), 3).unwrap();
-        assert_eq!(parts.concat(), b"9  ");
-        let parts = joints.pad(sheets.write(1234).unwrap(), 3).unwrap();
-        assert_eq!(parts.concat(), b"1234");
+        let numbers = Numbers::default();
+        let parts = Parts::default();
+        let padded = parts.pad(numbers.write(9).unwrap(), 3).unwrap();
+        assert_eq!(padded.concat(), b"9  ");
+        let padded = parts.pad(numbers.write(1234).unwrap(), 3).unwrap();
+        assert_eq!(padded.concat(), b"1234");
     }
 }

@@ -2,7 +2,7 @@
 
 use kv::{Cas, Change, Decision, Entry, Expiry, Key, New};
 
-use super::Turn;
+use super::Exchange;
 use crate::watch::{Kinds, line};
 
 /// How to delete.
@@ -42,7 +42,7 @@ pub(crate) enum Removed {
     NoMemory,
 }
 
-impl Turn<'_> {
+impl Exchange<'_> {
     /// Deletes an item, or leaves of it what was asked.
     pub(crate) fn remove(&self, key: &Key<'_>, removal: &Removal) -> Removed {
         if self.detailed {

@@ -2,7 +2,7 @@
 
 use kv::{Decision, Edit, Engine, Entry, Expiry, Key, New, Payload, StoreError};
 
-use super::Turn;
+use super::Exchange;
 use crate::clock::seconds_left;
 use crate::watch::{Kinds, line};
 
@@ -44,9 +44,9 @@ pub(crate) struct Write<'v> {
     pub(crate) cas: Option<u64>,
     /// A value that is older than the item is taken all the same, and marked stale.
     pub(crate) allow_stale: bool,
-    /// What an append or prepend to nothing creates lasts so long; else it stores nothing.
+    /// The expiry of an item that append or prepend creates; without it they create none.
     pub(crate) vivify: Option<Expiry>,
-    /// If there is no room, what was there goes.
+    /// Deletes the old item if the new one finds no room.
     pub(crate) forget: bool,
 }
 
@@ -103,15 +103,15 @@ enum Comparison {
     Mismatch,
 }
 
-/// What a look at the item found.
-struct Look {
+/// The outcome for an item.
+struct Outcome {
     written: Written,
     compared: bool,
     /// The length of the value that was there.
     found: Option<u64>,
 }
 
-impl Turn<'_> {
+impl Exchange<'_> {
     /// Stores a value.
     pub(crate) fn write(&self, key: &Key<'_>, write: &Write<'_>) -> Written {
         self.counters.cmd_set.add(1);
@@ -170,7 +170,7 @@ impl Turn<'_> {
         self.refused_at_start(key, write.forget, error)
     }
 
-    fn count_comparison(&self, write: &Write<'_>, look: &Look) {
+    fn count_comparison(&self, write: &Write<'_>, look: &Outcome) {
         if write.mode != Mode::Cas {
             return;
         }
@@ -210,14 +210,14 @@ impl Written {
     }
 }
 
-fn decide<'v>(entry: Option<&Entry<'_>>, write: &Write<'v>) -> (Decision<'v>, Look) {
+fn decide<'v>(entry: Option<&Entry<'_>>, write: &Write<'v>) -> (Decision<'v>, Outcome) {
     let (decision, written, compared) = match entry {
         Some(entry) => over(entry, write),
         None => anew(write),
     };
     (
         decision,
-        Look {
+        Outcome {
             written,
             compared,
             found: entry.map(Entry::len),

@@ -10,28 +10,28 @@ use wire::memcached::text::{self, Admin, AdminVerb, CacheMemlimit, FlushAll, Wor
 use super::say;
 use crate::clock;
 use crate::config::Shutdown;
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::progress::{Dump, Next, Progress, Reason};
 use crate::watch::Kinds;
 
 const BAD_FORMAT: &[u8] = b"CLIENT_ERROR bad command line format\r\n";
 const ERROR: &[u8] = b"ERROR\r\n";
 
-pub(super) fn flush_all(turn: &Turn<'_>, command: &FlushAll, out: &mut Vec<u8>) {
-    turn.counters.cmd_flush.add(1);
-    if !turn.service.config.flush {
+pub(super) fn flush_all(exchange: &Exchange<'_>, command: &FlushAll, out: &mut Vec<u8>) {
+    exchange.counters.cmd_flush.add(1);
+    if !exchange.service.config.flush {
         return say(out, command.noreply, b"CLIENT_ERROR flush_all not allowed\r\n");
     }
     match command.delay {
         Ok(delay) => {
-            turn.flush(delay);
+            exchange.flush(delay);
             say(out, command.noreply, text::OK);
         }
         Err(error) => out.extend_from_slice(error.reply()),
     }
 }
 
-impl Turn<'_> {
+impl Exchange<'_> {
     /// Makes everything invisible, at once or later.
     pub(crate) fn flush(&self, delay: i64) {
         let at = match clock::expiry(delay, self.now) {
@@ -42,11 +42,11 @@ impl Turn<'_> {
     }
 }
 
-pub(super) fn cache_memlimit(turn: &Turn<'_>, command: &CacheMemlimit, out: &mut Vec<u8>) {
+pub(super) fn cache_memlimit(exchange: &Exchange<'_>, command: &CacheMemlimit, out: &mut Vec<u8>) {
     let reply: &[u8] = match command.megabytes {
         ..8 => b"MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n",
         1_000_000_001.. => b"MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n",
-        megabytes => match turn.store().resize(u64::from(megabytes) << 20) {
+        megabytes => match exchange.store().resize(u64::from(megabytes) << 20) {
             Ok(()) => text::OK,
             Err(_) => b"MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n",
         },
@@ -54,8 +54,13 @@ pub(super) fn cache_memlimit(turn: &Turn<'_>, command: &CacheMemlimit, out: &mut
     say(out, command.noreply, reply);
 }
 
-pub(super) fn shutdown(turn: &Turn<'_>, command: &text::Shutdown, used: usize, out: &mut Output) -> Progress {
-    let Some(on_shutdown) = &turn.service.config.on_shutdown else {
+pub(super) fn shutdown(
+    exchange: &Exchange<'_>,
+    command: &text::Shutdown,
+    used: usize,
+    out: &mut Output,
+) -> Progress {
+    let Some(on_shutdown) = &exchange.service.config.on_shutdown else {
         say(
             out.buffer(),
             command.noreply,
@@ -79,8 +84,8 @@ pub(super) fn shutdown(turn: &Turn<'_>, command: &text::Shutdown, used: usize, o
     }
 }
 
-pub(super) fn watch(turn: &Turn<'_>, words: Words<'_>, used: usize, out: &mut Output) -> Progress {
-    let refusal: &[u8] = if !turn.service.config.watch {
+pub(super) fn watch(exchange: &Exchange<'_>, words: Words<'_>, used: usize, out: &mut Output) -> Progress {
+    let refusal: &[u8] = if !exchange.service.config.watch {
         b"CLIENT_ERROR watch commands not allowed\r\n"
     } else if !out.is_empty() {
         b"ERROR cannot pipeline other commands before watch\r\n"
@@ -102,7 +107,7 @@ fn kinds(words: Words<'_>) -> Option<Kinds> {
     words.try_fold(Kinds::NONE, |kinds, word| Some(kinds.with(Kinds::named(word)?)))
 }
 
-pub(super) fn admin(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Progress {
+pub(super) fn admin(exchange: &Exchange<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Progress {
     let mut all = [b"".as_slice(); 8];
     let mut count = 0;
     for (place, word) in all.iter_mut().zip(command.words.clone()) {
@@ -115,8 +120,8 @@ pub(super) fn admin(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut
         AdminVerb::Lru => lru(words),
         AdminVerb::Slabs => slabs(words),
         AdminVerb::Extstore => ERROR,
-        AdminVerb::RefreshCertificates => return refresh_certificates(turn, command, used, out),
-        AdminVerb::LruCrawler => match lru_crawler(turn, words, out.is_empty()) {
+        AdminVerb::RefreshCertificates => return refresh_certificates(exchange, command, used, out),
+        AdminVerb::LruCrawler => match lru_crawler(exchange, words, out.is_empty()) {
             Crawl::Reply(reply) => reply,
             Crawl::Dump(dump) => return Progress::Stop(used, Next::Dump(dump)),
         },
@@ -125,8 +130,13 @@ pub(super) fn admin(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut
     Progress::Done(used)
 }
 
-fn refresh_certificates(turn: &Turn<'_>, command: &Admin<'_>, used: usize, out: &mut Output) -> Progress {
-    match &turn.service.config.on_refresh {
+fn refresh_certificates(
+    exchange: &Exchange<'_>,
+    command: &Admin<'_>,
+    used: usize,
+    out: &mut Output,
+) -> Progress {
+    match &exchange.service.config.on_refresh {
         None => out.write(b"Error TLS not enabled\r\n"),
         Some(refresh) => match refresh() {
             Ok(()) => say(out.buffer(), command.noreply, text::OK),
@@ -188,14 +198,14 @@ enum Crawl {
     Dump(Dump),
 }
 
-fn lru_crawler(turn: &Turn<'_>, words: &[&[u8]], first: bool) -> Crawl {
+fn lru_crawler(exchange: &Exchange<'_>, words: &[&[u8]], first: bool) -> Crawl {
     use std::sync::atomic::Ordering::Relaxed;
-    let enabled = turn.service.crawler.load(Relaxed);
+    let enabled = exchange.service.crawler.load(Relaxed);
     let switch = |on| {
-        turn.service.crawler.store(on, Relaxed);
+        exchange.service.crawler.store(on, Relaxed);
         text::OK
     };
-    let dump = |dump, forbidden, pipelined| match (enabled, turn.service.config.dump, first) {
+    let dump = |dump, forbidden, pipelined| match (enabled, exchange.service.config.dump, first) {
         (false, ..) => Crawl::Reply(b"CLIENT_ERROR lru crawler disabled\r\n"),
         (_, false, _) => Crawl::Reply(forbidden),
         (_, _, false) => Crawl::Reply(pipelined),
@@ -235,14 +245,14 @@ fn is_class(word: &[u8]) -> bool {
 }
 
 /// `debugtime <seconds>`, for test suites: moves the clock. `p` and `r`, which stop it and let it go, are accepted.
-pub(super) fn debug_time(turn: &Turn<'_>, line: &[u8], out: &mut Vec<u8>) -> bool {
+pub(super) fn debug_time(exchange: &Exchange<'_>, line: &[u8], out: &mut Vec<u8>) -> bool {
     let Some(argument) = line.strip_prefix(b"debugtime ") else {
         return false;
     };
     let argument = argument.trim_ascii();
     let known = match signed(argument) {
         Some(seconds) => {
-            turn.service.clock.move_by(seconds);
+            exchange.service.clock.move_by(seconds);
             true
         }
         None => matches!(argument, b"p" | b"r"),

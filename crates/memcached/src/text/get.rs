@@ -8,7 +8,7 @@ use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
 use super::{Pause, State};
 use crate::ahead::ahead;
 use crate::clock;
-use crate::operations::{Turn, settled};
+use crate::operations::{Exchange, settled};
 use crate::piece;
 use crate::progress::{Next, Progress};
 
@@ -52,16 +52,18 @@ impl State {
     #[inline]
     pub(super) fn get(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         get: &Get<'_>,
         input: &[u8],
         used: usize,
         out: &mut Output,
     ) -> Progress {
         match get.keys.single() {
-            Some(key) if get.verb == GetVerb::Get && get.complete => single_keys(turn, key, input, used, out),
+            Some(key) if get.verb == GetVerb::Get && get.complete => {
+                single_keys(exchange, key, input, used, out)
+            }
             _ => self.keys(
-                turn,
+                exchange,
                 get.verb,
                 get.exptime,
                 (get.keys, get.complete),
@@ -75,7 +77,7 @@ impl State {
     /// Goes on with a line of keys.
     pub(super) fn more_keys(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         verb: GetVerb,
         exptime: i64,
         input: &[u8],
@@ -83,10 +85,16 @@ impl State {
     ) -> Progress {
         self.pause = Pause::Nothing;
         match text::parse_keys(input) {
-            Parsed::Done(Ok(run), used) => {
-                self.keys(turn, verb, exptime, (run.keys, run.complete), input, used, out)
-            }
-            Parsed::Done(Err(error), used) => self.refuse(turn, error, input, used, out),
+            Parsed::Done(Ok(run), used) => self.keys(
+                exchange,
+                verb,
+                exptime,
+                (run.keys, run.complete),
+                input,
+                used,
+                out,
+            ),
+            Parsed::Done(Err(error), used) => self.refuse(exchange, error, input, used, out),
             Parsed::More(need) => {
                 self.pause = Pause::Keys { verb, exptime };
                 Progress::Wait(need)
@@ -101,7 +109,7 @@ impl State {
     )]
     fn keys(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         verb: GetVerb,
         exptime: i64,
         (mut keys, complete): (Keys<'_>, bool),
@@ -109,10 +117,10 @@ impl State {
         used: usize,
         out: &mut Output,
     ) -> Progress {
-        while let Some(batch) = next_batch(turn, &mut keys, input) {
+        while let Some(batch) = next_batch(exchange, &mut keys, input) {
             let last_end = batch.keys[batch.len - 1].1;
-            for (key, end) in ahead(turn.store(), batch.keys(), |(key, _)| Some(*key)) {
-                answer(turn, key, verb, exptime, out);
+            for (key, end) in ahead(exchange.store(), batch.keys(), |(key, _)| Some(*key)) {
+                answer(exchange, key, verb, exptime, out);
                 let last = *end == last_end && keys.is_empty();
                 if out.full() && !last {
                     self.pause = Pause::Keys { verb, exptime };
@@ -130,8 +138,8 @@ impl State {
 }
 
 /// The next keys of a line, hashed, their buckets on their way into the cache.
-fn next_batch<'a>(turn: &Turn<'_>, keys: &mut Keys<'a>, input: &[u8]) -> Option<Batch<'a>> {
-    let store = turn.store();
+fn next_batch<'a>(exchange: &Exchange<'_>, keys: &mut Keys<'a>, input: &[u8]) -> Option<Batch<'a>> {
+    let store = exchange.store();
     let end_of = |key: &[u8]| key.as_ptr() as usize + key.len() - input.as_ptr() as usize;
     let first = keys.next()?;
     let mut batch = Batch::new(store.key(first), end_of(first));
@@ -150,11 +158,17 @@ fn next_batch<'a>(turn: &Turn<'_>, keys: &mut Keys<'a>, input: &[u8]) -> Option<
 
 /// Answers `get <key>` and all such commands that directly follow.
 #[inline]
-fn single_keys(turn: &Turn<'_>, first: &[u8], input: &[u8], used: usize, out: &mut Output) -> Progress {
-    let store = turn.store();
+fn single_keys(
+    exchange: &Exchange<'_>,
+    first: &[u8],
+    input: &[u8],
+    used: usize,
+    out: &mut Output,
+) -> Progress {
+    let store = exchange.store();
     let key = store.key(first);
     let Some((second, end)) = next_single(&input[used..]) else {
-        value(turn, &key, false, out);
+        value(exchange, &key, false, out);
         out.write(text::END);
         return Progress::Done(used);
     };
@@ -173,7 +187,7 @@ fn single_keys(turn: &Turn<'_>, first: &[u8], input: &[u8], used: usize, out: &m
         batch.push(key, at);
     }
     for (key, end) in ahead(store, batch.keys(), |(key, _)| Some(*key)) {
-        value(turn, key, false, out);
+        value(exchange, key, false, out);
         out.write(text::END);
         if out.full() {
             return Progress::Done(*end);
@@ -194,32 +208,33 @@ fn next_single(input: &[u8]) -> Option<(&[u8], usize)> {
     }
 }
 
-fn answer(turn: &Turn<'_>, key: &Key<'_>, verb: GetVerb, exptime: i64, out: &mut Output) {
+fn answer(exchange: &Exchange<'_>, key: &Key<'_>, verb: GetVerb, exptime: i64, out: &mut Output) {
     match verb.touches() {
-        false => value(turn, key, verb.with_cas(), out),
-        true => touched_value(turn, key, exptime, verb.with_cas(), out),
+        false => value(exchange, key, verb.with_cas(), out),
+        true => touched_value(exchange, key, exptime, verb.with_cas(), out),
     }
 }
 
 /// Appends the item's `VALUE`, if there is one.
 #[inline]
-fn value(turn: &Turn<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) {
+fn value(exchange: &Exchange<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) {
     let buffer = out.buffer();
     let found = settled(
-        turn.store()
-            .read(key, turn.now, |entry| Some(append(entry?, with_cas, buffer))),
+        exchange
+            .store()
+            .read(key, exchange.now, |entry| Some(append(entry?, with_cas, buffer))),
     );
-    turn.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
+    exchange.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
     if let Some((_, Some(pinned))) = found {
         piece::push(out, pinned, true);
     }
 }
 
-fn touched_value(turn: &Turn<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, out: &mut Output) {
-    let expiry = clock::expiry(exptime, turn.now);
+fn touched_value(exchange: &Exchange<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, out: &mut Output) {
+    let expiry = clock::expiry(exptime, exchange.now);
     let buffer = out.buffer();
     let start = buffer.len();
-    let touched = turn.update(key, |entry| {
+    let touched = exchange.update(key, |entry| {
         buffer.truncate(start);
         (
             Decision::touch(expiry),
@@ -228,7 +243,7 @@ fn touched_value(turn: &Turn<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, o
     });
     // An item that could not be moved to its new expiry is a miss for the client.
     let found = touched.ok().and_then(|(found, _)| found);
-    turn.touched(key.bytes(), found.as_ref().map(|found| found.0));
+    exchange.touched(key.bytes(), found.as_ref().map(|found| found.0));
     match found {
         Some((_, Some(pinned))) => piece::push(out, pinned, true),
         Some(_) => {}

@@ -11,7 +11,7 @@ use crate::clock::{expiry, seconds_left};
 use crate::operations::count::{Count, Counted};
 use crate::operations::number::Decimal;
 use crate::operations::remove::{Removal, Removed};
-use crate::operations::{Turn, settled};
+use crate::operations::{Exchange, settled};
 use crate::piece;
 use crate::progress::Progress;
 
@@ -40,8 +40,8 @@ struct Plan {
     wins: bool,
 }
 
-/// How a look at the item went.
-enum Look {
+/// The outcome of reading an item.
+enum Outcome {
     Missing,
     /// The reply is there; a large value goes out uncopied.
     Hit(u64, Option<Pinned>),
@@ -56,14 +56,14 @@ type Ahead<'a> = (Meta<'a>, Option<Key<'a>>, usize);
 
 /// Executes `mg` and all others that directly follow.
 pub(super) fn get_run(
-    turn: &Turn<'_>,
+    exchange: &Exchange<'_>,
     first: &Meta<'_>,
     input: &[u8],
     used: usize,
     out: &mut Output,
 ) -> Progress {
-    let Some(second) = next_get(turn, input, used) else {
-        get(turn, first, None, out);
+    let Some(second) = next_get(exchange, input, used) else {
+        get(exchange, first, None, out);
         return Progress::Done(used);
     };
     let mut batch = [const { None }; BATCH];
@@ -71,28 +71,30 @@ pub(super) fn get_run(
     let mut end = second.2;
     batch[0] = Some(second);
     while len < BATCH
-        && let Some(next) = next_get(turn, input, end)
+        && let Some(next) = next_get(exchange, input, end)
     {
         end = next.2;
         batch[len] = Some(next);
         len += 1;
     }
     let batch = &batch[..len];
-    get(turn, first, None, out);
+    get(exchange, first, None, out);
     let mut done = used;
-    let fetched = ahead(turn.store(), batch, |next| next.as_ref().and_then(|next| next.1));
+    let fetched = ahead(exchange.store(), batch, |next| {
+        next.as_ref().and_then(|next| next.1)
+    });
     for (next, key, end) in fetched.flatten() {
         if out.full() {
             return Progress::Done(done);
         }
-        get(turn, next, *key, out);
+        get(exchange, next, *key, out);
         done = *end;
     }
     Progress::Done(done)
 }
 
 /// Parses the `mg` at this place, if there is one, and sees to it that its bucket is near when it's needed.
-fn next_get<'a>(turn: &Turn<'_>, input: &'a [u8], at: usize) -> Option<Ahead<'a>> {
+fn next_get<'a>(exchange: &Exchange<'_>, input: &'a [u8], at: usize) -> Option<Ahead<'a>> {
     let input = &input[at..];
     if !input.starts_with(b"mg ") {
         return None;
@@ -100,39 +102,39 @@ fn next_get<'a>(turn: &Turn<'_>, input: &'a [u8], at: usize) -> Option<Ahead<'a>
     let Parsed::Done(Ok(Command::Meta(command)), used) = text::parse(input) else {
         return None;
     };
-    let key = (!command.key_binary()).then(|| turn.store().key(command.key_sent));
+    let key = (!command.key_binary()).then(|| exchange.store().key(command.key_sent));
     if let Some(key) = &key {
-        turn.store().prefetch(key);
+        exchange.store().prefetch(key);
     }
     Some((command, key, at + used))
 }
 
-fn get(turn: &Turn<'_>, command: &Meta<'_>, key: Option<Key<'_>>, out: &mut Output) {
+fn get(exchange: &Exchange<'_>, command: &Meta<'_>, key: Option<Key<'_>>, out: &mut Output) {
     let mut scratch = None;
-    let key = key.unwrap_or_else(|| turn.store().key(key_of(command, &mut scratch)));
+    let key = key.unwrap_or_else(|| exchange.store().key(key_of(command, &mut scratch)));
     let start = out.buffer().len();
     let changes = command.has(b'T') || command.has(b'N') || command.has(b'R');
     let mut look = if changes {
-        Look::MustChange
+        Outcome::MustChange
     } else {
-        look(turn, command, &key, out.buffer())
+        look(exchange, command, &key, out.buffer())
     };
-    if let Look::MustChange = look {
-        look = change(turn, command, &key, start, out.buffer());
+    if let Outcome::MustChange = look {
+        look = change(exchange, command, &key, start, out.buffer());
     }
     match look {
-        Look::Hit(length, pinned) => {
+        Outcome::Hit(length, pinned) => {
             match command.has(b'T') {
-                true => turn.touched(key.bytes(), Some(length)),
-                false => turn.looked_up(key.bytes(), Some(length)),
+                true => exchange.touched(key.bytes(), Some(length)),
+                false => exchange.looked_up(key.bytes(), Some(length)),
             }
             if let Some(pinned) = pinned {
                 piece::push(out, pinned, true);
             }
         }
-        Look::Created => turn.looked_up(key.bytes(), Some(0)),
-        Look::Missing | Look::MustChange => {
-            turn.looked_up(key.bytes(), None);
+        Outcome::Created => exchange.looked_up(key.bytes(), Some(0)),
+        Outcome::Missing | Outcome::MustChange => {
+            exchange.looked_up(key.bytes(), None);
             out.buffer().truncate(start);
             if !command.quiet() {
                 without_item(command, Status::En, key.bytes(), out.buffer());
@@ -151,15 +153,17 @@ pub(super) fn key_of<'k, 'a: 'k>(command: &Meta<'a>, scratch: &'k mut Option<Key
 }
 
 /// Reads an item, unless it turns out that this changes it.
-fn look(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, out: &mut Vec<u8>) -> Look {
+fn look(exchange: &Exchange<'_>, command: &Meta<'_>, key: &Key<'_>, out: &mut Vec<u8>) -> Outcome {
     let look = |entry: Option<&Entry<'_>>| {
-        let Some(entry) = entry else { return Look::Missing };
+        let Some(entry) = entry else {
+            return Outcome::Missing;
+        };
         if entry.stale() && !entry.won() {
             // The first to see a stale item wins the right to recache it.
-            return Look::MustChange;
+            return Outcome::MustChange;
         }
         hit(
-            turn,
+            exchange,
             command,
             entry,
             Plan {
@@ -170,19 +174,25 @@ fn look(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, out: &mut Vec<u8>) -
         )
     };
     match command.has(b'u') {
-        true => settled(turn.store().peek(key, turn.now, look)),
-        false => settled(turn.store().read(key, turn.now, look)),
+        true => settled(exchange.store().peek(key, exchange.now, look)),
+        false => settled(exchange.store().read(key, exchange.now, look)),
     }
 }
 
 /// Reads an item that the command may change, or creates it.
-fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out: &mut Vec<u8>) -> Look {
-    let vivify = command.has(b'N').then(|| expiry_of_created(turn, command));
-    let outcome = turn.update(key, |entry| {
+fn change(
+    exchange: &Exchange<'_>,
+    command: &Meta<'_>,
+    key: &Key<'_>,
+    start: usize,
+    out: &mut Vec<u8>,
+) -> Outcome {
+    let vivify = command.has(b'N').then(|| expiry_of_created(exchange, command));
+    let outcome = exchange.update(key, |entry| {
         out.truncate(start);
         let Some(entry) = entry else {
             let Some(expiry) = vivify else {
-                return (Decision::Keep, Look::Missing);
+                return (Decision::Keep, Outcome::Missing);
             };
             let cas = command.cas_new();
             return (
@@ -192,23 +202,23 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
                     won: true,
                     ..New::new(&[])
                 }),
-                Look::Created,
+                Outcome::Created,
             );
         };
-        let plan = plan(turn, command, entry);
+        let plan = plan(exchange, command, entry);
         let change = Change {
             expiry: plan.expiry,
             accessed: !command.has(b'u'),
             won: plan.wins.then_some(true),
             ..Change::default()
         };
-        (Decision::Change(change), hit(turn, command, entry, plan, out))
+        (Decision::Change(change), hit(exchange, command, entry, plan, out))
     });
     // An item that cannot be created or moved for lack of memory is a miss.
     let Ok((look, cas)) = outcome else {
-        return Look::Missing;
+        return Outcome::Missing;
     };
-    if let Look::Created = look {
+    if let Outcome::Created = look {
         let view = View {
             key: key.bytes(),
             length: 0,
@@ -221,7 +231,7 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
             won: false,
             created: true,
         };
-        let with_value = answer(turn, command, &view, true, out);
+        let with_value = answer(exchange, command, &view, true, out);
         if with_value {
             out.extend_from_slice(b"\r\n");
         }
@@ -231,17 +241,17 @@ fn change(turn: &Turn<'_>, command: &Meta<'_>, key: &Key<'_>, start: usize, out:
 
 /// Decides if the item gets a new expiry and if the client wins the right to recache. The flags are looked at in
 /// their order: a `T` before an `R` counts for it.
-fn plan(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>) -> Plan {
+fn plan(exchange: &Exchange<'_>, command: &Meta<'_>, entry: &Entry<'_>) -> Plan {
     let mut plan = Plan {
         expiry: None,
         wins: entry.stale() && !entry.won(),
     };
     for flag in command.flags() {
         match flag.name {
-            b'T' => plan.expiry = span(turn, command.exptime()),
+            b'T' => plan.expiry = span(exchange, command.exptime()),
             b'R' if !entry.won() => {
                 let ends = plan.expiry.unwrap_or(entry.expiry());
-                plan.wins |= ends_before(ends, span(turn, command.recache()).unwrap_or(Expiry::Never));
+                plan.wins |= ends_before(ends, span(exchange, command.recache()).unwrap_or(Expiry::Never));
             }
             _ => {}
         }
@@ -257,34 +267,46 @@ fn ends_before(expiry: Expiry, limit: Expiry) -> bool {
 }
 
 /// Appends the reply for an item that is there.
-fn hit(turn: &Turn<'_>, command: &Meta<'_>, entry: &Entry<'_>, plan: Plan, out: &mut Vec<u8>) -> Look {
+fn hit(
+    exchange: &Exchange<'_>,
+    command: &Meta<'_>,
+    entry: &Entry<'_>,
+    plan: Plan,
+    out: &mut Vec<u8>,
+) -> Outcome {
     let view = View {
         key: entry.key(),
         length: entry.len(),
         flags: entry.flags(),
         cas: entry.cas(),
         expiry: entry.expiry(),
-        idle: turn.now.0.saturating_sub(entry.last_access()),
+        idle: exchange.now.0.saturating_sub(entry.last_access()),
         fetched: entry.fetched(),
         stale: entry.stale(),
         won: entry.won(),
         created: false,
     };
-    if !answer(turn, command, &view, plan.wins, out) {
-        return Look::Hit(view.length, None);
+    if !answer(exchange, command, &view, plan.wins, out) {
+        return Outcome::Hit(view.length, None);
     }
     match entry.value() {
         Value::Bytes(bytes) => {
             out.extend_from_slice(bytes);
             out.extend_from_slice(b"\r\n");
-            Look::Hit(view.length, None)
+            Outcome::Hit(view.length, None)
         }
-        Value::Shared(pinned) => Look::Hit(view.length, Some(pinned)),
+        Value::Shared(pinned) => Outcome::Hit(view.length, Some(pinned)),
     }
 }
 
 /// Appends the reply's line; answers whether the value is to follow.
-fn answer(turn: &Turn<'_>, command: &Meta<'_>, view: &View<'_>, wins: bool, out: &mut Vec<u8>) -> bool {
+fn answer(
+    exchange: &Exchange<'_>,
+    command: &Meta<'_>,
+    view: &View<'_>,
+    wins: bool,
+    out: &mut Vec<u8>,
+) -> bool {
     let with_value = command.has(b'v') && command.cas() != Some(view.cas);
     match with_value {
         true => meta::value(out, view.length),
@@ -295,10 +317,10 @@ fn answer(turn: &Turn<'_>, command: &Meta<'_>, view: &View<'_>, wins: bool, out:
         expiry: view.expiry,
     };
     for flag in command.flags() {
-        item.expiry = expiry_after(turn, command, flag.name, item);
+        item.expiry = expiry_after(exchange, command, flag.name, item);
         match flag.name {
             b's' => meta::number(out, b's', view.length),
-            b't' => meta::seconds(out, left(item.expiry, turn)),
+            b't' => meta::seconds(out, left(item.expiry, exchange)),
             b'c' => meta::number(out, b'c', view.cas),
             b'f' => meta::number(out, b'f', u64::from(view.flags)),
             b'l' => meta::number(out, b'l', u64::from(view.idle)),
@@ -321,10 +343,10 @@ fn answer(turn: &Turn<'_>, command: &Meta<'_>, view: &View<'_>, wins: bool, out:
     with_value
 }
 
-fn left(expiry: Expiry, turn: &Turn<'_>) -> Option<u32> {
+fn left(expiry: Expiry, exchange: &Exchange<'_>) -> Option<u32> {
     match expiry {
         Expiry::Never => None,
-        ends => Some(u32::try_from(seconds_left(ends, turn.now)).unwrap_or(0)),
+        ends => Some(u32::try_from(seconds_left(ends, exchange.now)).unwrap_or(0)),
     }
 }
 
@@ -342,21 +364,21 @@ pub(super) fn without_item(command: &Meta<'_>, status: Status, key: &[u8], out: 
 }
 
 /// Executes `md`, `ma`, `mn` and `me`.
-pub(super) fn execute(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+pub(super) fn execute(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     match command.verb {
         MetaVerb::NoOp => out.extend_from_slice(meta::MN),
-        MetaVerb::Delete => delete(turn, command, out),
-        MetaVerb::Arithmetic => arithmetic(turn, command, out),
-        MetaVerb::Debug => debug(turn, command, out),
+        MetaVerb::Delete => delete(exchange, command, out),
+        MetaVerb::Arithmetic => arithmetic(exchange, command, out),
+        MetaVerb::Debug => debug(exchange, command, out),
         // These two need more than the line.
         MetaVerb::Get | MetaVerb::Set => {}
     }
 }
 
-fn delete(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+fn delete(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     let mut scratch = None;
-    let key = turn.store().key(key_of(command, &mut scratch));
-    let exptime = span(turn, command.exptime());
+    let key = exchange.store().key(key_of(command, &mut scratch));
+    let exptime = span(exchange, command.exptime());
     let removal = Removal {
         command: "md",
         compare: command.cas(),
@@ -366,7 +388,7 @@ fn delete(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
             .then(|| (command.client_flags(), exptime.unwrap_or(Expiry::Never))),
         stale: command.has(b'I').then_some(exptime),
     };
-    let status = match turn.remove(&key, &removal) {
+    let status = match exchange.remove(&key, &removal) {
         Removed::Done if command.quiet() => return,
         Removed::Done => Status::Hd,
         Removed::NotFound => Status::Nf,
@@ -376,27 +398,27 @@ fn delete(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     without_item(command, status, key.bytes(), out);
 }
 
-fn arithmetic(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+fn arithmetic(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     let mut scratch = None;
-    let key = turn.store().key(key_of(command, &mut scratch));
+    let key = exchange.store().key(key_of(command, &mut scratch));
     let count = Count {
         increment: !command.decrement,
         delta: command.delta(),
         compare: command.cas().unwrap_or(0),
         cas: command.cas_new(),
-        expiry: span(turn, command.exptime()),
+        expiry: span(exchange, command.exptime()),
         create: command
             .has(b'N')
-            .then(|| (command.initial(), expiry_of_created(turn, command))),
+            .then(|| (command.initial(), expiry_of_created(exchange, command))),
     };
-    match turn.count(&key, &count) {
+    match exchange.count(&key, &count) {
         Counted::Number { .. } if command.quiet() => {}
         Counted::Number { number, cas, expiry } => {
             let before = Before {
                 created: expiry.is_none(),
                 expiry: expiry.unwrap_or(Expiry::Never),
             };
-            number_reply(turn, command, key.bytes(), (number, cas), before, out);
+            number_reply(exchange, command, key.bytes(), (number, cas), before, out);
         }
         Counted::NotFound => without_item(command, Status::Nf, key.bytes(), out),
         Counted::Exists => without_item(command, Status::Ex, key.bytes(), out),
@@ -414,27 +436,27 @@ struct Before {
 }
 
 /// The expiry that a flag's number of seconds stands for.
-fn span(turn: &Turn<'_>, exptime: Option<i64>) -> Option<Expiry> {
-    exptime.map(|exptime| expiry(exptime, turn.now))
+fn span(exchange: &Exchange<'_>, exptime: Option<i64>) -> Option<Expiry> {
+    exptime.map(|exptime| expiry(exptime, exchange.now))
 }
 
 /// The expiry after a flag, of those flags that change it: they count in their order.
-fn expiry_after(turn: &Turn<'_>, command: &Meta<'_>, letter: u8, before: Before) -> Expiry {
+fn expiry_after(exchange: &Exchange<'_>, command: &Meta<'_>, letter: u8, before: Before) -> Expiry {
     match letter {
-        b'T' => span(turn, command.exptime()).unwrap_or(before.expiry),
-        b'N' if before.created => span(turn, command.vivify()).unwrap_or(before.expiry),
+        b'T' => span(exchange, command.exptime()).unwrap_or(before.expiry),
+        b'N' if before.created => span(exchange, command.vivify()).unwrap_or(before.expiry),
         _ => before.expiry,
     }
 }
 
 /// The expiry of an item that a command creates.
-fn expiry_of_created(turn: &Turn<'_>, command: &Meta<'_>) -> Expiry {
+fn expiry_of_created(exchange: &Exchange<'_>, command: &Meta<'_>) -> Expiry {
     let nothing = Before {
         created: true,
         expiry: Expiry::Never,
     };
     let after = |before, flag: meta::Flag<'_>| Before {
-        expiry: expiry_after(turn, command, flag.name, before),
+        expiry: expiry_after(exchange, command, flag.name, before),
         ..before
     };
     command.flags().fold(nothing, after).expiry
@@ -442,7 +464,7 @@ fn expiry_of_created(turn: &Turn<'_>, command: &Meta<'_>) -> Expiry {
 
 /// Appends the reply for a number that was changed or created.
 fn number_reply(
-    turn: &Turn<'_>,
+    exchange: &Exchange<'_>,
     command: &Meta<'_>,
     key: &[u8],
     (number, cas): (u64, u64),
@@ -455,10 +477,10 @@ fn number_reply(
         false => meta::status(out, Status::Hd),
     }
     for flag in command.flags() {
-        item.expiry = expiry_after(turn, command, flag.name, item);
+        item.expiry = expiry_after(exchange, command, flag.name, item);
         match flag.name {
             b'c' => meta::number(out, b'c', cas),
-            b't' => meta::seconds(out, left(item.expiry, turn)),
+            b't' => meta::seconds(out, left(item.expiry, exchange)),
             b'O' => meta::token(out, flag.token),
             b'k' => meta::key(out, key, command.key_binary()),
             _ => {}
@@ -471,18 +493,18 @@ fn number_reply(
     }
 }
 
-fn debug(turn: &Turn<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
+fn debug(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     let mut scratch = None;
-    let key = turn.store().key(key_of(command, &mut scratch));
-    turn.counters.cmd_meta.add(1);
+    let key = exchange.store().key(key_of(command, &mut scratch));
+    exchange.counters.cmd_meta.add(1);
     let start = out.len();
-    let found = settled(turn.store().peek(&key, turn.now, |entry| {
+    let found = settled(exchange.store().peek(&key, exchange.now, |entry| {
         let Some(entry) = entry else { return false };
         let item = meta::Debug {
             key: entry.key(),
             key_binary: command.key_binary(),
-            left: left(entry.expiry(), turn),
-            idle: turn.now.0.saturating_sub(entry.last_access()),
+            left: left(entry.expiry(), exchange),
+            idle: exchange.now.0.saturating_sub(entry.last_access()),
             cas: entry.cas(),
             fetched: entry.fetched(),
             class: 1,

@@ -9,7 +9,7 @@ use super::meta::key_of;
 use super::store::split;
 use super::{State, is_large, upload};
 use crate::clock::expiry;
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::{Next, Progress};
 
@@ -17,7 +17,7 @@ impl State {
     /// Executes `ms`, whose line took `used` bytes, if its value is there.
     pub(super) fn meta_store(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         command: &Meta<'_>,
         input: &[u8],
         used: usize,
@@ -27,7 +27,7 @@ impl State {
         if let Some((value, end)) = split(block, command.length) {
             let parts = [value];
             finish(
-                turn,
+                exchange,
                 command,
                 Payload::Parts(&parts),
                 end == b"\r\n",
@@ -37,12 +37,12 @@ impl State {
         }
         let mut scratch = None;
         let key = key_of(command, &mut scratch);
-        if let Some(written) = turn.refuse(key, mode(command), true, command.length) {
+        if let Some(written) = exchange.refuse(key, mode(command), true, command.length) {
             out.write(failure(written));
             self.swallow(command.length + 2);
             return Progress::Stop(used, Next::Exchange);
         }
-        match is_large(turn, command.length) {
+        match is_large(exchange, command.length) {
             true => upload(&input[..used], command.length, used),
             false => Progress::Wait(used + command.length as usize + 2),
         }
@@ -51,7 +51,7 @@ impl State {
 
 /// Stores a value that is there.
 pub(super) fn finish(
-    turn: &Turn<'_>,
+    exchange: &Exchange<'_>,
     command: &Meta<'_>,
     value: Payload<'_>,
     whole: bool,
@@ -62,21 +62,21 @@ pub(super) fn finish(
         return out.extend_from_slice(text::BAD_DATA_CHUNK);
     }
     let mut scratch = None;
-    let key = turn.store().key(key_of(command, &mut scratch));
+    let key = exchange.store().key(key_of(command, &mut scratch));
     let mode = mode(command);
     let write = Write {
         flags: command.client_flags(),
-        expiry: expiry(command.exptime().unwrap_or(0), turn.now),
+        expiry: expiry(command.exptime().unwrap_or(0), exchange.now),
         compare: command.cas().unwrap_or(0),
         // Memcached takes 0 as no wish, here and not in the other commands.
         cas: command.cas_new().filter(|cas| *cas != 0),
         allow_stale: command.has(b'I') && mode == Mode::Cas,
-        vivify: command.vivify().map(|exptime| expiry(exptime, turn.now)),
+        vivify: command.vivify().map(|exptime| expiry(exptime, exchange.now)),
         forget: true,
         ..Write::new(mode, value)
     };
     let length = value.len();
-    match turn.write(&key, &write) {
+    match exchange.write(&key, &write) {
         Written::Stored { .. } if command.quiet() => {}
         Written::Stored { cas, length } => reply(command, Status::Hd, key.bytes(), cas, length, out),
         Written::NotStored => reply(command, Status::Ns, key.bytes(), 0, length, out),
@@ -87,10 +87,10 @@ pub(super) fn finish(
 }
 
 /// Answers a command whose value the store has no memory to receive.
-pub(super) fn no_room(turn: &Turn<'_>, command: &Meta<'_>, error: StoreError, out: &mut Vec<u8>) {
+pub(super) fn no_room(exchange: &Exchange<'_>, command: &Meta<'_>, error: StoreError, out: &mut Vec<u8>) {
     let mut scratch = None;
-    let key = turn.store().key(key_of(command, &mut scratch));
-    out.extend_from_slice(failure(turn.refused_at_start(&key, true, error)));
+    let key = exchange.store().key(key_of(command, &mut scratch));
+    out.extend_from_slice(failure(exchange.refused_at_start(&key, true, error)));
 }
 
 /// A cas makes a set or a replace conditional; the other modes compare it by themselves.

@@ -2,7 +2,7 @@
 //!
 //! [`State::run`] executes the input: runs of single-key reads are parsed ahead, hashed and prefetched as
 //! one batch, everything else is executed as it comes. Replies are appended in order. It stops when the output is
-//! full, also in the middle of a line of keys, and goes on from there in the next turn.
+//! full, also in the middle of a line of keys, and goes on from there in the next exchange.
 //!
 //! **Invariant:** what one connection asked for is executed strictly in the order of asking.
 
@@ -19,7 +19,7 @@ use wire::Parsed;
 use wire::memcached::meta::MetaVerb;
 use wire::memcached::text::{self, Command, Error, GetVerb};
 
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::operations::count::{Count, Counted};
 use crate::operations::remove::{Removal, Removed};
 use crate::progress::{Next, Progress, Reason};
@@ -32,7 +32,7 @@ pub(crate) struct State {
     authenticated: bool,
 }
 
-/// In the middle of what the last turn stopped.
+/// In the middle of what the last exchange stopped.
 #[derive(Clone, Copy, Debug, Default)]
 enum Pause {
     #[default]
@@ -47,14 +47,14 @@ enum Pause {
 
 /// Parses a command whose data block may be as long as the store's items.
 #[inline]
-fn parse<'a>(turn: &Turn<'_>, input: &'a [u8]) -> Parsed<Result<Command<'a>, Error>> {
-    text::parse_within(input, turn.service.text_length_max)
+fn parse<'a>(exchange: &Exchange<'_>, input: &'a [u8]) -> Parsed<Result<Command<'a>, Error>> {
+    text::parse_within(input, exchange.service.text_length_max)
 }
 
 impl State {
     /// Executes what is in the input.
-    pub(crate) fn run(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> (Took, Next) {
-        let mut at = match self.resume(turn, input, out) {
+    pub(crate) fn run(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> (Took, Next) {
+        let mut at = match self.resume(exchange, input, out) {
             Progress::Done(used) => used,
             Progress::Wait(need) => return (Took::waiting(0, need), Next::Exchange),
             Progress::Stop(used, then) => return (Took::from(used), then),
@@ -63,9 +63,9 @@ impl State {
             if out.full() {
                 return (Took::from(at), Next::Exchange);
             }
-            let step = match self.is_locked_out(turn) {
-                true => self.authenticate(turn, &input[at..], out),
-                false => self.next(turn, &input[at..], out),
+            let step = match self.is_locked_out(exchange) {
+                true => self.authenticate(exchange, &input[at..], out),
+                false => self.next(exchange, &input[at..], out),
             };
             match step {
                 Progress::Done(used) => at += used,
@@ -76,20 +76,28 @@ impl State {
     }
 
     /// Executes a storage command whose value was received apart. `whole` tells that a line end followed it.
-    pub(crate) fn received(turn: &Turn<'_>, head: &[u8], value: Payload<'_>, whole: bool, out: &mut Vec<u8>) {
+    pub(crate) fn received(
+        exchange: &Exchange<'_>,
+        head: &[u8],
+        value: Payload<'_>,
+        whole: bool,
+        out: &mut Vec<u8>,
+    ) {
         // The head was parsed before, so it is a storage command.
-        match parse(turn, head) {
-            Parsed::Done(Ok(Command::Store(store)), _) => store::finish(turn, &store, value, whole, out),
-            Parsed::Done(Ok(Command::Meta(meta)), _) => meta_store::finish(turn, &meta, value, whole, out),
+        match parse(exchange, head) {
+            Parsed::Done(Ok(Command::Store(store)), _) => store::finish(exchange, &store, value, whole, out),
+            Parsed::Done(Ok(Command::Meta(meta)), _) => {
+                meta_store::finish(exchange, &meta, value, whole, out)
+            }
             _ => {}
         }
     }
 
     /// Answers a storage command whose value the store has no memory to receive; its bytes will be discarded.
-    pub(crate) fn no_room(turn: &Turn<'_>, head: &[u8], error: kv::StoreError, out: &mut Vec<u8>) {
-        match parse(turn, head) {
-            Parsed::Done(Ok(Command::Store(command)), _) => store::no_room(turn, &command, error, out),
-            Parsed::Done(Ok(Command::Meta(meta)), _) => meta_store::no_room(turn, &meta, error, out),
+    pub(crate) fn no_room(exchange: &Exchange<'_>, head: &[u8], error: kv::StoreError, out: &mut Vec<u8>) {
+        match parse(exchange, head) {
+            Parsed::Done(Ok(Command::Store(command)), _) => store::no_room(exchange, &command, error, out),
+            Parsed::Done(Ok(Command::Meta(meta)), _) => meta_store::no_room(exchange, &meta, error, out),
             _ => {}
         }
     }
@@ -99,12 +107,12 @@ impl State {
         self.pause = Pause::Value(bytes);
     }
 
-    /// Goes on with what the last turn stopped in.
+    /// Goes on with what the last exchange stopped in.
     #[inline]
-    fn resume(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
+    fn resume(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> Progress {
         match self.pause {
             Pause::Nothing => Progress::Done(0),
-            Pause::Keys { verb, exptime } => self.more_keys(turn, verb, exptime, input, out),
+            Pause::Keys { verb, exptime } => self.more_keys(exchange, verb, exptime, input, out),
             Pause::Line => {
                 let (used, ended) = text::skip_line(input);
                 if !ended {
@@ -126,11 +134,11 @@ impl State {
     }
 
     #[inline]
-    fn next(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
-        match parse(turn, input) {
-            Parsed::Done(Ok(Command::Get(get)), used) => self.get(turn, &get, input, used, out),
-            Parsed::Done(Ok(command), used) => self.execute(turn, &command, input, used, out),
-            Parsed::Done(Err(error), used) => self.refuse(turn, error, input, used, out),
+    fn next(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> Progress {
+        match parse(exchange, input) {
+            Parsed::Done(Ok(Command::Get(get)), used) => self.get(exchange, &get, input, used, out),
+            Parsed::Done(Ok(command), used) => self.execute(exchange, &command, input, used, out),
+            Parsed::Done(Err(error), used) => self.refuse(exchange, error, input, used, out),
             Parsed::More(need) => Progress::Wait(need),
         }
     }
@@ -138,31 +146,33 @@ impl State {
     #[inline(never)]
     fn execute(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         command: &Command<'_>,
         input: &[u8],
         used: usize,
         out: &mut Output,
     ) -> Progress {
         match command {
-            Command::Store(store) => self.store(turn, store, input, used, out),
+            Command::Store(store) => self.store(exchange, store, input, used, out),
             Command::Meta(meta) if meta.verb == MetaVerb::Set => {
-                self.meta_store(turn, meta, input, used, out)
+                self.meta_store(exchange, meta, input, used, out)
             }
-            Command::Meta(meta) if meta.verb == MetaVerb::Get => meta::get_run(turn, meta, input, used, out),
+            Command::Meta(meta) if meta.verb == MetaVerb::Get => {
+                meta::get_run(exchange, meta, input, used, out)
+            }
             Command::Quit => Progress::Stop(used, Next::Close(Reason::Normal)),
-            Command::Watch(words) => admin::watch(turn, words.clone(), used, out),
-            Command::Shutdown(shutdown) => admin::shutdown(turn, shutdown, used, out),
-            Command::Admin(command) => admin::admin(turn, command, used, out),
+            Command::Watch(words) => admin::watch(exchange, words.clone(), used, out),
+            Command::Shutdown(shutdown) => admin::shutdown(exchange, shutdown, used, out),
+            Command::Admin(command) => admin::admin(exchange, command, used, out),
             Command::Stats(words) => match stats::dump(words.clone()) {
                 Some(dump) => Progress::Stop(used, Next::Dump(dump)),
                 None => {
-                    stats::stats(turn, words.clone(), out.buffer());
+                    stats::stats(exchange, words.clone(), out.buffer());
                     Progress::Done(used)
                 }
             },
             simple => {
-                execute_simple(turn, simple, out.buffer());
+                execute_simple(exchange, simple, out.buffer());
                 Progress::Done(used)
             }
         }
@@ -172,13 +182,13 @@ impl State {
     #[cold]
     fn refuse(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         error: Error,
         input: &[u8],
         used: usize,
         out: &mut Output,
     ) -> Progress {
-        if turn.service.config.debug && admin::debug_time(turn, &input[..used], out.buffer()) {
+        if exchange.service.config.debug && admin::debug_time(exchange, &input[..used], out.buffer()) {
             return Progress::Done(used);
         }
         out.write(error.reply());
@@ -192,7 +202,7 @@ impl State {
         } else {
             return Progress::Done(used);
         }
-        match self.resume(turn, &input[used..], out) {
+        match self.resume(exchange, &input[used..], out) {
             Progress::Done(more) => Progress::Done(used + more),
             Progress::Wait(need) => Progress::Wait(used + need),
             Progress::Stop(more, then) => Progress::Stop(used + more, then),
@@ -200,15 +210,15 @@ impl State {
     }
 
     #[inline]
-    fn is_locked_out(&self, turn: &Turn<'_>) -> bool {
-        turn.endpoint.is_guarded() && !self.authenticated
+    fn is_locked_out(&self, exchange: &Exchange<'_>) -> bool {
+        exchange.endpoint.is_guarded() && !self.authenticated
     }
 
     #[cold]
-    fn authenticate(&mut self, turn: &Turn<'_>, input: &[u8], out: &mut Output) -> Progress {
+    fn authenticate(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> Progress {
         match text::parse_authentication(input) {
             Parsed::Done(Ok(credentials), used) => {
-                let login = turn.log_in(credentials.name, credentials.password);
+                let login = exchange.log_in(credentials.name, credentials.password);
                 self.authenticated = login.is_some();
                 match login {
                     Some(login) => {
@@ -234,40 +244,40 @@ impl State {
 }
 
 /// Executes a command that is whole and needs nothing of its connection.
-fn execute_simple(turn: &Turn<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
+fn execute_simple(exchange: &Exchange<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
     match command {
         Command::Delete(command) => {
             let removal = Removal::plain("delete", None);
-            let reply = match turn.remove(&turn.store().key(command.key), &removal) {
+            let reply = match exchange.remove(&exchange.store().key(command.key), &removal) {
                 Removed::Done => text::DELETED,
                 _ => text::NOT_FOUND,
             };
             say(out, command.noreply, reply);
         }
-        Command::Arithmetic(command) => arithmetic(turn, command, out),
+        Command::Arithmetic(command) => arithmetic(exchange, command, out),
         Command::Touch(command) => {
-            let expiry = clock::expiry(command.exptime, turn.now);
-            let touched = turn.touch(&turn.store().key(command.key), expiry);
+            let expiry = clock::expiry(command.exptime, exchange.now);
+            let touched = exchange.touch(&exchange.store().key(command.key), expiry);
             say(
                 out,
                 command.noreply,
                 if touched { text::TOUCHED } else { text::NOT_FOUND },
             );
         }
-        Command::Meta(command) => meta::execute(turn, command, out),
-        Command::FlushAll(command) => admin::flush_all(turn, command, out),
+        Command::Meta(command) => meta::execute(exchange, command, out),
+        Command::FlushAll(command) => admin::flush_all(exchange, command, out),
         Command::Verbosity(command) => {
-            turn.service.set_verbosity(command.level.min(2));
+            exchange.service.set_verbosity(command.level.min(2));
             say(out, command.noreply, text::OK);
         }
-        Command::Version => text::version(out, &turn.service.config.version),
-        Command::CacheMemlimit(command) => admin::cache_memlimit(turn, command, out),
+        Command::Version => text::version(out, &exchange.service.config.version),
+        Command::CacheMemlimit(command) => admin::cache_memlimit(exchange, command, out),
         // The rest has a place of its own in `State::execute`.
         _ => {}
     }
 }
 
-fn arithmetic(turn: &Turn<'_>, command: &text::Arithmetic<'_>, out: &mut Vec<u8>) {
+fn arithmetic(exchange: &Exchange<'_>, command: &text::Arithmetic<'_>, out: &mut Vec<u8>) {
     let count = Count {
         increment: command.increment,
         delta: command.delta,
@@ -276,7 +286,7 @@ fn arithmetic(turn: &Turn<'_>, command: &text::Arithmetic<'_>, out: &mut Vec<u8>
         expiry: None,
         create: None,
     };
-    let counted = turn.count(&turn.store().key(command.key), &count);
+    let counted = exchange.count(&exchange.store().key(command.key), &count);
     if command.noreply {
         return;
     }
@@ -298,8 +308,8 @@ fn say(out: &mut Vec<u8>, noreply: bool, reply: &[u8]) {
 
 /// Returns true if a value of this length is received into memory of its own, unless it is complete in the input.
 #[inline]
-fn is_large(turn: &Turn<'_>, length: u64) -> bool {
-    length >= turn.store().large_value()
+fn is_large(exchange: &Exchange<'_>, length: u64) -> bool {
+    length >= exchange.store().large_value()
 }
 
 /// A storage command whose value is too large to wait for in the input.

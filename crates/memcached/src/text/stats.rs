@@ -2,7 +2,7 @@
 
 use wire::memcached::text::{self, Words};
 
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::progress::Dump;
 use crate::statistics::{self, Group};
 
@@ -11,27 +11,27 @@ pub(super) fn dump(mut words: Words<'_>) -> Option<Dump> {
     Dump::of_statistics(words.next()?, None)
 }
 
-pub(super) fn stats(turn: &Turn<'_>, mut words: Words<'_>, out: &mut Vec<u8>) {
+pub(super) fn stats(exchange: &Exchange<'_>, mut words: Words<'_>, out: &mut Vec<u8>) {
     let Some(name) = words.next() else {
-        return group(turn, Group::General, out);
+        return group(exchange, Group::General, out);
     };
     match name {
         b"reset" => {
-            turn.service.reset_statistics();
+            exchange.service.reset_statistics();
             out.extend_from_slice(text::RESET);
         }
-        b"detail" => detail(turn, words.next(), out),
-        b"cachedump" => cachedump(turn, words, out),
+        b"detail" => detail(exchange, words.next(), out),
+        b"cachedump" => cachedump(exchange, words, out),
         name => match Group::named(name) {
-            Some(name) => group(turn, name, out),
+            Some(name) => group(exchange, name, out),
             None => out.extend_from_slice(b"ERROR\r\n"),
         },
     }
 }
 
-fn group(turn: &Turn<'_>, group: Group, out: &mut Vec<u8>) {
+fn group(exchange: &Exchange<'_>, group: Group, out: &mut Vec<u8>) {
     let mut value = String::new();
-    statistics::tell(turn, group, &mut |name, what| {
+    statistics::tell(exchange, group, &mut |name, what| {
         use std::fmt::Write as _;
         value.clear();
         // Writing to a String cannot fail.
@@ -41,11 +41,11 @@ fn group(turn: &Turn<'_>, group: Group, out: &mut Vec<u8>) {
     out.extend_from_slice(text::END);
 }
 
-fn detail(turn: &Turn<'_>, word: Option<&[u8]>, out: &mut Vec<u8>) {
-    if !turn.service.config.dump {
+fn detail(exchange: &Exchange<'_>, word: Option<&[u8]>, out: &mut Vec<u8>) {
+    if !exchange.service.config.dump {
         return out.extend_from_slice(b"CLIENT_ERROR stats detail not allowed\r\n");
     }
-    let detail = &turn.service.detail;
+    let detail = &exchange.service.detail;
     match word {
         Some(b"on") => detail.switch(true),
         Some(b"off") => detail.switch(false),
@@ -55,17 +55,17 @@ fn detail(turn: &Turn<'_>, word: Option<&[u8]>, out: &mut Vec<u8>) {
     out.extend_from_slice(text::OK);
 }
 
-fn cachedump(turn: &Turn<'_>, words: Words<'_>, out: &mut Vec<u8>) {
+fn cachedump(exchange: &Exchange<'_>, words: Words<'_>, out: &mut Vec<u8>) {
     let numbers: Vec<Option<u32>> = words
         .take(2)
         .map(|word| std::str::from_utf8(word).ok()?.parse().ok())
         .collect();
     match numbers[..] {
-        _ if !turn.service.config.dump => {
+        _ if !exchange.service.config.dump => {
             out.extend_from_slice(b"CLIENT_ERROR stats cachedump not allowed\r\n");
         }
         [Some(64..), Some(_)] => out.extend_from_slice(b"CLIENT_ERROR Illegal slab id\r\n"),
-        [Some(1), Some(limit)] => statistics::cachedump(turn, limit, out),
+        [Some(1), Some(limit)] => statistics::cachedump(exchange, limit, out),
         // There is one class only.
         [Some(_), Some(_)] => out.extend_from_slice(text::END),
         [_, _] => out.extend_from_slice(b"CLIENT_ERROR bad command line format\r\n"),

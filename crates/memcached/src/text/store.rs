@@ -6,7 +6,7 @@ use wire::memcached::text::{self, Store, StoreVerb};
 
 use super::{State, is_large, say, upload};
 use crate::clock;
-use crate::operations::Turn;
+use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::{Next, Progress};
 
@@ -14,7 +14,7 @@ impl State {
     /// Executes a storage command whose line took `used` bytes, if its value is there.
     pub(super) fn store(
         &mut self,
-        turn: &Turn<'_>,
+        exchange: &Exchange<'_>,
         store: &Store<'_>,
         input: &[u8],
         used: usize,
@@ -23,16 +23,22 @@ impl State {
         let block = &input[used..];
         if let Some((value, end)) = split(block, store.length) {
             let parts = [value];
-            finish(turn, store, Payload::Parts(&parts), end == b"\r\n", out.buffer());
+            finish(
+                exchange,
+                store,
+                Payload::Parts(&parts),
+                end == b"\r\n",
+                out.buffer(),
+            );
             return Progress::Done(used + value.len() + end.len());
         }
         let mode = mode(store.verb);
-        if let Some(written) = turn.refuse(store.key, mode, mode == Mode::Set, store.length) {
+        if let Some(written) = exchange.refuse(store.key, mode, mode == Mode::Set, store.length) {
             say(out.buffer(), store.noreply, reply(written));
             self.swallow(store.length + 2);
             return Progress::Stop(used, Next::Exchange);
         }
-        match is_large(turn, store.length) {
+        match is_large(exchange, store.length) {
             true => upload(&input[..used], store.length, used),
             false => Progress::Wait(used + store.length as usize + 2),
         }
@@ -46,27 +52,33 @@ pub(super) fn split(block: &[u8], length: u64) -> Option<(&[u8], &[u8])> {
 }
 
 /// Stores a value that is there.
-pub(super) fn finish(turn: &Turn<'_>, store: &Store<'_>, value: Payload<'_>, whole: bool, out: &mut Vec<u8>) {
+pub(super) fn finish(
+    exchange: &Exchange<'_>,
+    store: &Store<'_>,
+    value: Payload<'_>,
+    whole: bool,
+    out: &mut Vec<u8>,
+) {
     if !whole {
         return say(out, store.noreply, text::BAD_DATA_CHUNK);
     }
     let write = Write {
         flags: store.flags,
-        expiry: clock::expiry(store.exptime, turn.now),
+        expiry: clock::expiry(store.exptime, exchange.now),
         compare: store.cas,
         ..Write::new(mode(store.verb), value)
     };
-    let key = turn.store().key(store.key);
-    say(out, store.noreply, reply(turn.write(&key, &write)));
+    let key = exchange.store().key(store.key);
+    say(out, store.noreply, reply(exchange.write(&key, &write)));
 }
 
 /// Answers a command whose value the store has no memory to receive.
-pub(super) fn no_room(turn: &Turn<'_>, store: &Store<'_>, error: StoreError, out: &mut Vec<u8>) {
-    let key = turn.store().key(store.key);
+pub(super) fn no_room(exchange: &Exchange<'_>, store: &Store<'_>, error: StoreError, out: &mut Vec<u8>) {
+    let key = exchange.store().key(store.key);
     say(
         out,
         store.noreply,
-        reply(turn.refused_at_start(&key, mode(store.verb) == Mode::Set, error)),
+        reply(exchange.refused_at_start(&key, mode(store.verb) == Mode::Set, error)),
     );
 }
 
