@@ -82,9 +82,9 @@ fn report(what: &str, store: &Store, items: u64, before: u64) {
         "{what}: {items} items; beyond key and value {account:.1} B by account, {resident:.1} B resident"
     );
     println!(
-        "    table {} MiB, segments {} MiB, {} buckets",
+        "    table {} MiB, arenas {} MiB, {} buckets",
         figures.table_bytes >> 20,
-        figures.segment_bytes >> 20,
+        figures.arena_bytes >> 20,
         figures.buckets
     );
 }

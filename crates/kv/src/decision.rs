@@ -2,7 +2,8 @@
 //!
 //! **Invariant:** a decision borrows its bytes for longer than the call, so that an engine can make room and ask again.
 
-use crate::{Expiry, Pinned};
+use crate::heap::Pinned;
+use crate::time::Expiry;
 
 /// The outcome of looking at an item: what becomes of it.
 ///

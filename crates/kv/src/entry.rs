@@ -1,10 +1,9 @@
 //! An item as a closure sees it, and its value.
 
 use std::mem::ManuallyDrop;
-use std::sync::Arc;
 
-use crate::Expiry;
-use crate::memory::Block;
+use crate::heap::{Pinned, Prefix};
+use crate::time::Expiry;
 
 /// What an item carries beside value, flags, expiry and CAS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub struct Marks {
 pub(crate) enum Stored<'a> {
     Bytes(&'a [u8]),
     /// Borrowed from the item, which keeps its own count.
-    Pinned(ManuallyDrop<Pinned>),
+    Block(ManuallyDrop<Prefix>),
 }
 
 /// A stored item, as it is for the time of a closure.
@@ -101,7 +100,7 @@ impl Entry<'_> {
     pub fn len(&self) -> u64 {
         match &self.stored {
             Stored::Bytes(bytes) => bytes.len() as u64,
-            Stored::Pinned(pinned) => pinned.len() as u64,
+            Stored::Block(prefix) => prefix.len() as u64,
         }
     }
 
@@ -110,7 +109,7 @@ impl Entry<'_> {
     pub fn value(&self) -> Value<'_> {
         match &self.stored {
             Stored::Bytes(bytes) => Value::Bytes(bytes),
-            Stored::Pinned(pinned) => Value::Shared(Pinned::clone(pinned)),
+            Stored::Block(prefix) => Value::Shared(Pinned::hold(prefix)),
         }
     }
 
@@ -119,7 +118,7 @@ impl Entry<'_> {
     pub fn bytes(&self) -> &[u8] {
         match &self.stored {
             Stored::Bytes(bytes) => bytes,
-            Stored::Pinned(pinned) => (**pinned).as_ref(),
+            Stored::Block(prefix) => prefix.bytes(),
         }
     }
 }
@@ -131,97 +130,4 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
     /// A large one, which may be kept.
     Shared(Pinned),
-}
-
-/// A large value that stays alive and unchanged as long as a clone of this exists, whatever happens to its item.
-/// Its memory counts against the store's capacity until the last clone is gone.
-#[derive(Clone)]
-pub struct Pinned {
-    block: Arc<Block>,
-}
-
-impl Pinned {
-    #[inline]
-    pub(crate) fn from_block(block: Arc<Block>) -> Self {
-        Pinned { block }
-    }
-
-    #[inline]
-    pub(crate) fn into_block(self) -> Arc<Block> {
-        self.block
-    }
-
-    #[inline]
-    pub(crate) fn block(&self) -> &Arc<Block> {
-        &self.block
-    }
-
-    /// Length in bytes.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.block.bytes().len()
-    }
-
-    /// Whether it has no byte.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-impl AsRef<[u8]> for Pinned {
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        self.block.bytes()
-    }
-}
-
-impl From<Pinned> for Arc<dyn AsRef<[u8]> + Send + Sync> {
-    /// Costs no allocation: the count is shared.
-    fn from(pinned: Pinned) -> Self {
-        pinned.block
-    }
-}
-
-impl std::fmt::Debug for Pinned {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Pinned({} bytes)", self.len())
-    }
-}
-
-/// Memory for one large value that is being received.
-#[derive(Debug)]
-pub struct Extent {
-    block: Option<Block>,
-}
-
-impl Extent {
-    /// The block was noted as an upload of its length.
-    pub(crate) fn new(block: Block) -> Self {
-        Extent { block: Some(block) }
-    }
-
-    /// The bytes to fill. They start as zeros or as leftovers of freed values of the same store, so fill all of them.
-    #[inline]
-    pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        self.block.as_mut().map_or(&mut [], Block::bytes_mut)
-    }
-
-    /// Ends the filling: the bytes can now be stored with [`Payload::Pinned`](crate::Payload::Pinned).
-    pub fn freeze(mut self) -> Pinned {
-        let block = self
-            .block
-            .take()
-            .expect("only freezing and dropping take the block, and both end the extent");
-        block.end_upload();
-        Pinned::from_block(Arc::new(block))
-    }
-}
-
-impl Drop for Extent {
-    fn drop(&mut self) {
-        if let Some(block) = &self.block {
-            block.end_upload();
-        }
-    }
 }

@@ -12,14 +12,18 @@
 //! **Invariant:** nothing here knows a protocol, opens a socket or starts a thread.
 //! **Invariant:** `unsafe` is confined to the modules whose head says so.
 
+mod budget;
 mod decision;
 mod engine;
 mod entry;
 mod error;
+mod heap;
 mod machine;
 mod memory;
+mod moved;
 mod notice;
 mod observer;
+mod region;
 mod size;
 mod specification;
 mod statistics;
@@ -28,9 +32,11 @@ mod time;
 
 pub use decision::{Cas, Change, Decision, Edit, New, Payload};
 pub use engine::{Answer, Cursor, Engine, Key};
-pub use entry::{Entry, Extent, Marks, Pinned, Value};
+pub use entry::{Entry, Marks, Value};
 pub use error::{Error, StoreError};
+pub use heap::{Extent, Pinned};
 pub use memory::{CAPACITY_MAX, Memory};
+pub use moved::bytes_moved;
 pub use notice::Notice;
 pub use observer::{Observation, Observer};
 pub use size::{Size, parse_size};

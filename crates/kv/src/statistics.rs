@@ -30,36 +30,63 @@ pub struct Statistics {
     pub out_of_memory: u64,
     /// The most that `used` may become. Right after the store was given less, `used` may still be above.
     pub capacity: u64,
-    /// Bytes that index, segments and large values take now.
+    /// Bytes that index, arenas and large values take now.
     pub used: u64,
     /// Bytes of the index.
     pub table_bytes: u64,
     /// Buckets of the index, overflow not counted.
     pub buckets: u64,
-    /// Segments that hold items.
-    pub segments: u64,
-    /// Bytes of all segments, free ones included.
-    pub segment_bytes: u64,
-    /// Bytes of one segment.
-    pub segment_size: u64,
+    /// Arenas that hold items.
+    pub arenas: u64,
+    /// Bytes of all arenas, free ones included.
+    pub arena_bytes: u64,
+    /// Free arenas: what the next writes use.
+    pub free_arenas: u64,
+    /// Bytes of one arena.
+    pub arena_size: u64,
     /// Bytes of large values, replaced ones included that a reply still holds.
     pub extent_bytes: u64,
     /// The largest item, counted as memcached counts it.
     pub item_size_max: u64,
-    /// Figures per class of time to live, the empty ones left out.
+    /// Figures per class, those left out that have neither items nor a history.
     pub classes: Vec<ClassStatistics>,
 }
 
-/// Figures of the segments whose items have about the same time to live.
+/// Figures of one size class of one time to live: the arenas whose items have about the same time to live and are either small
+/// (key and value lie in the arena) or large (the value has a block of its own).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClassStatistics {
     /// The least time to live in this class, in seconds; `None` for items that never expire.
     pub ttl_min: Option<u32>,
-    /// Segments.
-    pub segments: u64,
-    /// Live bytes within these segments.
+    /// Whether the values have blocks of their own.
+    pub large: bool,
+    /// Arenas.
+    pub arenas: u64,
+    /// Bytes of these arenas. With `block_bytes`, what the class takes of the capacity.
+    pub arena_bytes: u64,
+    /// Bytes within these arenas that nothing was written to yet.
+    pub free_bytes: u64,
+    /// Bytes within these arenas of items that were replaced, removed or moved.
+    pub dead_bytes: u64,
+    /// Bytes of blocks, rounded up to pages.
+    pub block_bytes: u64,
+    /// Live bytes: headers, keys and values, blocks included.
     pub bytes: u64,
-    /// Live items within these segments.
+    /// Live items.
     pub items: u64,
+    /// No live item of the class was stored before this second.
+    pub oldest: Option<u32>,
+    /// Items that went to make room, ever.
+    pub evicted: u64,
+    /// … of which had an expiry.
+    pub evicted_expiring: u64,
+    /// … of which nobody ever read them.
+    pub evicted_unfetched: u64,
+    /// Seconds between the last access to the item evicted last and its eviction.
+    pub evicted_idle: u64,
+    /// Items that went because their time was over or because of a flush, ever.
+    pub reclaimed: u64,
+    /// Items that expired and nobody ever read them.
+    pub expired_unfetched: u64,
 }

@@ -252,9 +252,9 @@ fn slabs(service: &Service, tell: &mut Tell<'_>) {
         tell("1:chunk_size", &mean);
         tell(
             "1:chunks_per_page",
-            &store.segment_size.checked_div(mean).unwrap_or(0),
+            &store.arena_size.checked_div(mean).unwrap_or(0),
         );
-        tell("1:total_pages", &store.segments);
+        tell("1:total_pages", &store.arenas);
         tell("1:total_chunks", &store.items);
         tell("1:used_chunks", &store.items);
         tell("1:free_chunks", &0);
@@ -327,7 +327,7 @@ fn settings(exchange: &Exchange<'_>, tell: &mut Tell<'_>) {
     ] {
         tell(name, &"no");
     }
-    tell("slab_chunk_max", &store.segment_size);
+    tell("slab_chunk_max", &store.arena_size);
     tell(
         "lru_crawler",
         &yes(service.crawler.load(std::sync::atomic::Ordering::Relaxed)),

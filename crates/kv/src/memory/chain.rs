@@ -11,6 +11,7 @@ use super::bucket::{Bucket, SLOTS, Word};
 use super::item::Item;
 use super::slot::{Location, Slot};
 use super::table::{Scratch, Table, prefetch};
+use crate::budget::Reservation;
 
 /// A locked chain. Dropping it unlocks.
 pub(super) struct Guard<'t> {
@@ -21,11 +22,11 @@ pub(super) struct Guard<'t> {
 
 /// A slot of a locked chain.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'t> {
+pub(super) struct SlotRef<'t> {
     slot: &'t AtomicU64,
 }
 
-impl Place<'_> {
+impl SlotRef<'_> {
     #[inline]
     pub(super) fn slot(&self) -> Slot {
         Slot(self.slot.load(Ordering::Relaxed))
@@ -72,9 +73,9 @@ impl<'t> Guard<'t> {
 
     /// All slots of the chain.
     #[inline]
-    pub(super) fn places(&self) -> impl Iterator<Item = Place<'t>> + use<'t> {
+    pub(super) fn places(&self) -> impl Iterator<Item = SlotRef<'t>> + use<'t> {
         self.chain()
-            .flat_map(|bucket| bucket.slots().iter().map(|slot| Place { slot }))
+            .flat_map(|bucket| bucket.slots().iter().map(|slot| SlotRef { slot }))
     }
 
     /// The item at a location that a slot of this chain held under this lock.
@@ -87,7 +88,7 @@ impl<'t> Guard<'t> {
 
     /// Finds a key's item.
     #[inline]
-    pub(super) fn find(&self, hash: u64, key: &[u8]) -> Option<(Place<'t>, Location)> {
+    pub(super) fn find(&self, hash: u64, key: &[u8]) -> Option<(SlotRef<'t>, Location)> {
         let found = self.find_in(self.head, hash, key);
         if found.is_some() || self.word.get().next() == 0 {
             return found;
@@ -98,7 +99,7 @@ impl<'t> Guard<'t> {
     }
 
     #[inline]
-    fn find_in(&self, bucket: &'t Bucket, hash: u64, key: &[u8]) -> Option<(Place<'t>, Location)> {
+    fn find_in(&self, bucket: &'t Bucket, hash: u64, key: &[u8]) -> Option<(SlotRef<'t>, Location)> {
         let tag = Slot::tag_of(hash);
         for slot in bucket.slots() {
             let held = Slot(slot.load(Ordering::Relaxed));
@@ -106,23 +107,27 @@ impl<'t> Guard<'t> {
                 && let Some(location) = held.location()
                 && self.item(location).key() == key
             {
-                return Some((Place { slot }, location));
+                return Some((SlotRef { slot }, location));
             }
         }
         None
     }
 
     /// Finds the slot that points to a location.
-    pub(super) fn find_location(&self, location: Location) -> Option<Place<'t>> {
+    pub(super) fn find_location(&self, location: Location) -> Option<SlotRef<'t>> {
         self.places()
             .find(|place| place.slot().location() == Some(location))
     }
 
     /// A slot for a new item, and the worth that an evicted item of the same tag had; `None` if an overflow bucket is needed
     /// and there's no memory for one. The slot is as free as before until it's set.
-    pub(super) fn vacant(&self, hash: u64) -> Option<(Place<'t>, Option<u8>)> {
+    pub(super) fn vacant(
+        &self,
+        hash: u64,
+        page: &mut Option<Reservation>,
+    ) -> Option<(SlotRef<'t>, Option<u8>)> {
         let tag = Slot::tag_of(hash);
-        let (mut empty, mut forgettable, mut remembered) = (None, None::<Place<'t>>, None);
+        let (mut empty, mut forgettable, mut remembered) = (None, None::<SlotRef<'t>>, None);
         for place in self.places() {
             let slot = place.slot();
             if slot.is_live() {
@@ -133,33 +138,33 @@ impl<'t> Guard<'t> {
             } else if slot.tag() == tag {
                 remembered = Some(place);
                 break;
-            } else if forgettable.is_none_or(|other| other.slot().worth() > slot.worth()) {
+            } else if forgettable.is_none_or(|other| other.slot().frequency() > slot.frequency()) {
                 forgettable = Some(place);
             }
         }
-        let worth = remembered.map(|place| place.slot().worth());
+        let frequency = remembered.map(|place| place.slot().frequency());
         remembered
             .or(empty)
             .or(forgettable)
-            .or_else(|| self.extend())
-            .map(|place| (place, worth))
+            .or_else(|| self.extend(page))
+            .map(|place| (place, frequency))
     }
 
     /// Adds an overflow bucket behind the head.
-    fn extend(&self) -> Option<Place<'t>> {
-        let number = self.table.take_overflow()?;
+    fn extend(&self, page: &mut Option<Reservation>) -> Option<SlotRef<'t>> {
+        let number = self.table.take_overflow(page)?;
         let bucket = self.table.spill(number);
         let mut word = self.word.get();
         bucket.set_next(word.next());
         word.set_next(number);
         self.word.set(word);
-        Some(Place {
+        Some(SlotRef {
             slot: &bucket.slots()[0],
         })
     }
 
     /// Removes an item's slot; if `remember`, its worth stays for as long as nobody needs the slot.
-    pub(super) fn vacate(&self, place: Place<'t>, remember: bool) {
+    pub(super) fn vacate(&self, place: SlotRef<'t>, remember: bool) {
         let left = if remember {
             place.slot().ghost()
         } else {
@@ -173,7 +178,7 @@ impl<'t> Guard<'t> {
 
     /// Fills a hole from the first overflow bucket, and frees that when nothing is left in it.
     #[cold]
-    fn shorten(&self, hole: Place<'t>) {
+    fn shorten(&self, hole: SlotRef<'t>) {
         let mut word = self.word.get();
         let number = word.next();
         let bucket = self.table.spill(number);
@@ -275,7 +280,7 @@ impl Guard<'_> {
         }
         // Two chains together may need one overflow bucket more than they have: the other's head is lost.
         if slots.len() > SLOTS * (1 + spare.len()) {
-            match self.table.take_overflow() {
+            match self.table.take_overflow(&mut None) {
                 Some(number) => spare.push(number),
                 None => return false,
             }

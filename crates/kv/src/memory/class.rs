@@ -1,6 +1,6 @@
-//! Which items share segments: those that end at about the same time, large and small ones apart, proven and new ones apart.
+//! Which items share arenas: those that end at about the same time, large and small ones apart, protected and new ones apart.
 //!
-//! Times to live fall into classes, two to an octave in a large store, coarser in a small one, so that open segments never
+//! Times to live fall into classes, two to an octave in a large store, coarser in a small one, so that open arenas never
 //! take more than a small part of the memory.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -21,16 +21,16 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// As fine as a store of so many segments affords.
-    pub(super) fn for_segments(segments: usize) -> Self {
+    /// As fine as a store of so many arenas affords.
+    pub(super) fn for_arenas(arenas: usize) -> Self {
         Classes {
-            width: AtomicU32::new(width(segments)),
+            width: AtomicU32::new(width(arenas)),
         }
     }
 
-    /// Divides as finely as another number of segments affords. Segments keep the class that they have.
-    pub(super) fn resize(&self, segments: usize) {
-        self.width.store(width(segments), Relaxed);
+    /// Divides as finely as another number of arenas affords. Arenas keep the class that they have.
+    pub(super) fn resize(&self, arenas: usize) {
+        self.width.store(width(arenas), Relaxed);
     }
 
     /// The class of an item. Zero is for those that never expire.
@@ -51,9 +51,9 @@ impl Classes {
     }
 }
 
-/// The half octaves a class that so many segments afford.
-fn width(segments: usize) -> u32 {
-    let affordable = (segments / 16) as u32;
+/// The half octaves a class that so many arenas afford.
+fn width(arenas: usize) -> u32 {
+    let affordable = (arenas / 16) as u32;
     let width = [1u32, 2, 4, 8]
         .into_iter()
         .find(|&width| HALF_OCTAVES.div_ceil(width) < affordable);
@@ -71,7 +71,7 @@ pub(super) fn ttl_min(class: u8) -> Option<u32> {
     })
 }
 
-/// A sequence of segments: one class, either large or small items, either new or proven ones.
+/// A sequence of arenas: one class, either large or small items, either new or protected ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Queue(pub(super) u8);
 
@@ -80,8 +80,8 @@ pub(super) const QUEUES_A_CLASS: usize = 4;
 
 impl Queue {
     #[inline]
-    pub(super) fn new(class: u8, large: bool, proven: bool) -> Self {
-        Queue(class << 2 | u8::from(large) << 1 | u8::from(proven))
+    pub(super) fn new(class: u8, large: bool, protected: bool) -> Self {
+        Queue(class << 2 | u8::from(large) << 1 | u8::from(protected))
     }
 
     #[inline]
@@ -95,11 +95,11 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn proven(self) -> bool {
+    pub(super) fn protected(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Where items of this queue go that have proven themselves.
+    /// Where items of this queue go that have protected themselves.
     #[inline]
     pub(super) fn promoted(self) -> Self {
         Queue(self.0 | 1)
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn classes_are_ordered_and_bounded() {
         const { assert!(COUNT * QUEUES_A_CLASS <= 256) };
-        let classes = Classes::for_segments(0);
-        for segments in [4, 64, 100, 200, 400, 1000, 100_000, 100, 4] {
-            classes.resize(segments);
+        let classes = Classes::for_arenas(0);
+        for arenas in [4, 64, 100, 200, 400, 1000, 100_000, 100, 4] {
+            classes.resize(arenas);
             let mut used = vec![0];
             for ttl in (1..5000).chain([86_400, 2_592_000, u32::MAX]) {
                 let class = classes.of(Expiry::At(ttl), Now(0));
@@ -124,7 +124,7 @@ mod tests {
                 used.push(class);
             }
             used.dedup();
-            assert!(used.len() == 1 || used.len() * 16 <= segments);
+            assert!(used.len() == 1 || used.len() * 16 <= arenas);
             assert_eq!(classes.of(Expiry::Never, Now(7)), 0);
         }
     }

@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use super::class::{self, Queue};
+
 const STRIPES_MAX: usize = 64;
 
 /// What is counted on every stripe. Wrapping: an item may be added on one stripe and removed on another.
@@ -22,10 +24,24 @@ pub(super) struct Stripe {
     pub(super) out_of_memory: AtomicU64,
 }
 
+/// What is counted per class: removals that the store decides on, which are rare beside reads and writes.
+#[derive(Debug, Default)]
+pub(super) struct ClassCounters {
+    pub(super) evicted: AtomicU64,
+    pub(super) evicted_expiring: AtomicU64,
+    pub(super) evicted_unfetched: AtomicU64,
+    /// Seconds that the item evicted last had not been asked for.
+    pub(super) evicted_idle: AtomicU64,
+    pub(super) reclaimed: AtomicU64,
+    pub(super) expired_unfetched: AtomicU64,
+}
+
 /// All stripes.
 #[derive(Debug)]
 pub(super) struct Counters {
     stripes: Box<[Stripe]>,
+    /// By class, small items before large ones.
+    classes: Box<[[ClassCounters; 2]]>,
 }
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -46,6 +62,7 @@ impl Counters {
         let stripes = cores.next_power_of_two().min(STRIPES_MAX);
         Counters {
             stripes: (0..stripes).map(|_| Stripe::default()).collect(),
+            classes: (0..class::COUNT).map(|_| Default::default()).collect(),
         }
     }
 
@@ -53,6 +70,15 @@ impl Counters {
     #[inline]
     pub(super) fn mine(&self) -> &Stripe {
         &self.stripes[thread_number() & (self.stripes.len() - 1)]
+    }
+
+    /// What is counted for items of a queue.
+    pub(super) fn of(&self, queue: Queue) -> &ClassCounters {
+        self.class(queue.class(), queue.large())
+    }
+
+    pub(super) fn class(&self, class: u8, large: bool) -> &ClassCounters {
+        &self.classes[usize::from(class)][usize::from(large)]
     }
 
     /// The sum of one number over all stripes.

@@ -1,4 +1,4 @@
-//! How an item lies in a segment.
+//! How an item lies in an arena.
 //!
 //! ```text
 //!   0      1      2          4                8               12
@@ -7,10 +7,10 @@
 //!   └──────┴──────┴──────────┴────────────────┴───────────────┴─────────┴──────────┴───────┴─────┴────────────────┘
 //!                                                               ╰──── present as the bits say ─╯  value, or address of a block
 //! ```
-//! An item begins at a multiple of eight. The version is the store's write counter; its base belongs to the segment.
+//! An item begins at a multiple of eight. The version is the store's write counter; its base belongs to the arena.
 //!
 //! **Invariant:** the first word is atomic, and the key and everything that decides the stride never change in place, so a
-//! segment can be walked without locks once its writers are done. All else is touched only under the bucket's lock.
+//! arena can be walked without locks once its writers are done. All else is touched only under the bucket's lock.
 
 #![allow(unsafe_code)]
 
@@ -20,8 +20,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::extent::Block;
-use crate::entry::Pinned;
+use crate::heap::{Block, Prefix};
 
 /// Client flags are present.
 pub(super) const FLAGS: u8 = 1;
@@ -29,7 +28,7 @@ pub(super) const FLAGS: u8 = 1;
 pub(super) const EXPIRY: u8 = 2;
 /// A CAS that the client named is present.
 pub(super) const CAS: u8 = 4;
-/// The tail is the address of a block.
+/// The tail is the address of a block and the length of the value in it.
 pub(super) const LARGE: u8 = 8;
 /// Somebody read the item.
 pub(super) const FETCHED: u8 = 16;
@@ -39,6 +38,9 @@ pub(super) const STALE: u8 = 32;
 pub(super) const WON: u8 = 64;
 /// No slot points here any more.
 pub(super) const DEAD: u8 = 128;
+
+/// The tail of a large item: two words.
+pub(super) const LARGE_TAIL: u16 = 16;
 
 /// Bits that decide where the key lies.
 pub(super) const OPTIONS: u8 = FLAGS | EXPIRY | CAS;
@@ -107,7 +109,7 @@ impl Shape {
 /// What an item carries beside key and value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
-    /// Version less the segment's base.
+    /// Version less the arena's base.
     pub(super) delta: u32,
     pub(super) last_access: u32,
     pub(super) flags: u32,
@@ -121,7 +123,7 @@ pub(super) enum Tail<'v> {
     /// A value, in pieces, between two that an old value may fill.
     Pieces(&'v [u8], &'v [&'v [u8]], &'v [u8]),
     /// A large value, whose count of references goes over to the item.
-    Block(Pinned),
+    Block(Prefix),
 }
 
 /// An item in place.
@@ -192,20 +194,21 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The block of a large item, without a count of its own.
+    /// The value of a large item, without a count of its own.
     #[inline]
-    pub(super) fn block(&self) -> ManuallyDrop<Pinned> {
+    pub(super) fn block(&self) -> ManuallyDrop<Prefix> {
         let shape = self.shape();
         debug_assert!(shape.has(LARGE));
         let address = self.load::<u64>(shape.tail_offset()) as usize;
+        let length = self.load::<u64>(shape.tail_offset() + 8) as usize;
         // SAFETY: the address came from `Arc::into_raw` when the item was written; the item still owns that count, so the
         // block is alive, and `ManuallyDrop` doesn't take the count away.
         let block = unsafe { Arc::from_raw(std::ptr::with_exposed_provenance::<Block>(address)) };
-        ManuallyDrop::new(Pinned::from_block(block))
+        ManuallyDrop::new(Prefix { block, length })
     }
 
     /// Takes the block's count out of an item that nobody will look at any more.
-    pub(super) fn take_block(&self) -> Pinned {
+    pub(super) fn take_block(&self) -> Prefix {
         ManuallyDrop::into_inner(self.block())
     }
 
@@ -308,9 +311,10 @@ impl<'a> Item<'a> {
 
     fn write_tail(&self, shape: Shape, tail: Tail<'_>) {
         match tail {
-            Tail::Block(pinned) => {
-                let address = Arc::into_raw(pinned.into_block()).expose_provenance();
+            Tail::Block(Prefix { block, length }) => {
+                let address = Arc::into_raw(block).expose_provenance();
                 self.store(shape.tail_offset(), address as u64);
+                self.store(shape.tail_offset() + 8, length as u64);
             }
             Tail::Pieces(before, middle, after) => {
                 let mut offset = shape.tail_offset();

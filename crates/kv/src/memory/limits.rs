@@ -13,15 +13,15 @@ pub(crate) const ITEM_SIZE_MIN: u64 = 1 << 10;
 /// The most that `item_size_max` may be.
 pub(crate) const ITEM_SIZE_MAX: u64 = 4 << 30;
 
-const SEGMENT_SHIFT_MIN: u32 = 13;
-const SEGMENT_SHIFT_MAX: u32 = 18;
-/// A store has about this many segments before they grow.
-const SEGMENTS_WANTED: usize = 128;
-/// A store with fewer segments could hardly move an item.
-const SEGMENTS_MIN: usize = 8;
-/// Where a store's ceiling ends whatever the machine has: address space isn't endless, and segments have 32-bit numbers.
+const ARENA_SHIFT_MIN: u32 = 13;
+const ARENA_SHIFT_MAX: u32 = 18;
+/// A store has about this many arenas before they grow.
+const ARENAS_WANTED: usize = 128;
+/// A store with fewer arenas could hardly move an item.
+const ARENAS_MIN: usize = 8;
+/// Where a store's ceiling ends whatever the machine has: address space isn't endless, and arenas have 32-bit numbers.
 const CEILING_MAX: usize = 4 << 40;
-const SEGMENT_NUMBER_BITS: u32 = 30;
+const ARENA_NUMBER_BITS: u32 = 30;
 
 /// What memcached adds to key and value when it compares an item with `item_size_max`: its header, a CAS, the key's zero
 /// and the value's line end.
@@ -32,13 +32,13 @@ const MEMCACHED_OVERHEAD: u64 = 48 + 8 + 1 + 2;
 pub(super) struct Limits {
     pub(super) item_size_max: u64,
     pub(super) evict: bool,
-    pub(super) segment_shift: u32,
+    pub(super) arena_shift: u32,
     /// What the capacity may ever become.
     pub(super) ceiling: usize,
-    /// Segments of small items there may ever be.
-    pub(super) segments: usize,
-    /// Segments of large items there may be, besides.
-    pub(super) large_segments: usize,
+    /// Arenas of small items there may ever be.
+    pub(super) arenas: usize,
+    /// Arenas of large items there may be, besides.
+    pub(super) large_arenas: usize,
     /// Longer values get a block of their own.
     pub(super) small_max: usize,
 }
@@ -46,32 +46,32 @@ pub(super) struct Limits {
 impl Limits {
     /// The limits of a store that begins with `capacity` and may get `ceiling`, if that's more.
     pub(super) fn new(capacity: usize, ceiling: usize, item_size_max: u64, evict: bool) -> Self {
-        let segment_shift = (capacity / SEGMENTS_WANTED)
+        let arena_shift = (capacity / ARENAS_WANTED)
             .max(1)
             .ilog2()
-            .clamp(SEGMENT_SHIFT_MIN, SEGMENT_SHIFT_MAX);
-        let segment = 1usize << segment_shift;
-        let ceiling = capacity.max(ceiling.min(CEILING_MAX).min(segment << SEGMENT_NUMBER_BITS));
+            .clamp(ARENA_SHIFT_MIN, ARENA_SHIFT_MAX);
+        let arena = 1usize << arena_shift;
+        let ceiling = capacity.max(ceiling.min(CEILING_MAX).min(arena << ARENA_NUMBER_BITS));
         Limits {
             item_size_max,
             evict,
-            segment_shift,
+            arena_shift,
             ceiling,
-            segments: ceiling / segment,
-            large_segments: ceiling / segment / 4 + 64,
-            small_max: (segment / 8).max(4096.min(segment * 3 / 8)),
+            arenas: ceiling / arena,
+            large_arenas: ceiling / arena / 4 + 64,
+            small_max: (arena / 8).max(4096.min(arena * 3 / 8)),
         }
     }
 
-    /// A segment of large items is closed when their blocks take this.
+    /// An arena of large items is closed when their blocks take this.
     pub(super) fn blocks_max(&self, capacity: usize) -> usize {
-        (capacity / SEGMENTS_WANTED).max(1 << self.segment_shift)
+        (capacity / ARENAS_WANTED).max(1 << self.arena_shift)
     }
 
     /// Refuses capacities that the store can't be given any more.
     pub(super) fn check_capacity(&self, capacity: u64) -> Result<usize, StoreError> {
-        let segments_min = (SEGMENTS_MIN as u64) << self.segment_shift;
-        let min = segments_min.max(self.item_size_max * 2).max(CAPACITY_MIN);
+        let arenas_min = (ARENAS_MIN as u64) << self.arena_shift;
+        let min = arenas_min.max(self.item_size_max * 2).max(CAPACITY_MIN);
         let max = self.ceiling as u64;
         usize::try_from(capacity)
             .ok()
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn capacities_are_bounded_by_items_segments_and_reservation() {
+    fn capacities_are_bounded_by_items_arenas_and_reservation() {
         let limits = Limits::new(64 << 20, 1 << 30, 1 << 20, true);
         assert_eq!(limits.check_capacity(2 << 20), Ok(2 << 20));
         assert_eq!(limits.check_capacity(1 << 30), Ok(1 << 30));
@@ -132,10 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_small_item_fits_a_segment_at_every_capacity() {
+    fn the_largest_small_item_fits_a_arena_at_every_capacity() {
         for shift in 16..44 {
             let limits = Limits::new(1 << shift, 0, 1 << 20, true);
-            assert!(limits.small_max + KEY_LENGTH_MAX + 64 <= 1 << limits.segment_shift);
+            assert!(limits.small_max + KEY_LENGTH_MAX + 64 <= 1 << limits.arena_shift);
             assert!(limits.small_max <= super::super::item::TAIL_MAX);
         }
     }

@@ -13,9 +13,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::map::PAGE;
 use super::numbers::A_PAGE;
 use super::table::{BUCKET, BUCKETS_A_PAGE, Table, index_of};
+use crate::region::PAGE;
 
 /// So many overflow buckets beside those in use, in parts of these, stay when the index is made smaller.
 const OVERFLOW_SPARE: u32 = 8;

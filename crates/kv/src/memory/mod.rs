@@ -1,25 +1,26 @@
-//! The memory engine: an index of cache-line buckets over segments of anonymous memory.
+//! The memory engine: an index of cache-line buckets over arenas of anonymous memory.
 //!
 //! ```text
-//!   Table ── slots ──▶ Segments: items of similar expiry, back to back      Heap: values too long for a segment
+//!   Table ── slots ──▶ Arenas: items of similar expiry, back to back      Heap: values too long for an arena
 //!     │ a lock in       ▲ allocate            │ sweep                          ▲
-//!     │ every bucket    Pool: open, sealed, free segments                      └─ items hold their address
+//!     │ every bucket    Pool: open, sealed, free arenas                      └─ items hold their address
 //! ```
-//! The lock order is: sweeper → bucket → open segment → lists. Room is made only while no bucket is locked.
+//! The lock order is: sweeper → bucket → open arena → lists. Room is made only while no bucket is locked.
 //!
-//! **Invariant:** index, segments and large values together never take more than the capacity, nor while the store shrinks
+//! **Invariant:** index, arenas and large values together never take more than the capacity, nor while the store shrinks
 //! more than they took before.
-//! **Invariant:** an item is touched only under the lock of its bucket; values in segments are copied there, never kept.
+//! **Invariant:** an item is touched only under the lock of its bucket; values in arenas are copied there, never kept.
 
+mod arena;
 mod bucket;
-mod budget;
 mod chain;
 mod class;
 mod counters;
-mod extent;
+mod draft;
+#[cfg(test)]
+mod exhaustive;
 mod item;
 mod limits;
-mod map;
 mod merge;
 mod numbers;
 mod place;
@@ -27,7 +28,6 @@ mod pool;
 mod resize;
 mod room;
 mod scan;
-mod segment;
 mod slot;
 mod sweep;
 mod table;
@@ -42,19 +42,18 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 
+use crate::budget::Budget;
 use crate::entry::Stored;
+use crate::heap::{Heap, Prefix};
 use crate::machine::memory_allowed;
 use crate::observer::Observers;
 use crate::{
     Answer, Cursor, Decision, Engine, Entry, Error, Expiry, Extent, Key, Marks, Now, Observation, Observer,
-    Pinned, Statistics, StoreError,
+    Statistics, StoreError,
 };
-use budget::Budget;
-use chain::{Guard, Place};
+use chain::{Guard, SlotRef};
 use class::Classes;
 use counters::{Counters, count};
-pub(crate) use extent::Block;
-use extent::Heap;
 use item::{EXPIRY, FETCHED, Item, LARGE, STALE, WON};
 pub use limits::CAPACITY_MAX;
 use limits::Limits;
@@ -65,7 +64,7 @@ use slot::Location;
 use table::Table;
 
 /// Up to this worth every access counts; beyond, one in `worth` does.
-const WORTH_EXACT: u8 = 16;
+const FREQUENCY_EXACT: u8 = 16;
 
 /// A store in memory that evicts, unless told not to, when it's full.
 #[derive(Debug)]
@@ -96,7 +95,7 @@ struct Version(AtomicU64);
 /// What a locked chain has for a key.
 #[derive(Clone, Copy)]
 struct Found<'g> {
-    place: Place<'g>,
+    place: SlotRef<'g>,
     location: Location,
 }
 
@@ -125,7 +124,7 @@ impl Memory {
     fn within(capacity: usize, limits: Limits) -> io::Result<Memory> {
         let budget = Arc::new(Budget::new(capacity));
         let pool = Pool::new(&limits, budget.clone())?;
-        let table = Table::new(pool.segments.region().base(), budget.clone(), limits.ceiling)?;
+        let table = Table::new(pool.arenas.region().base(), budget.clone(), limits.ceiling)?;
         let sweeper = Sweeper::new(&pool).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Memory {
             table,
@@ -133,7 +132,7 @@ impl Memory {
             heap: Heap::new(budget.clone(), limits.item_size_max, limits.ceiling),
             budget,
             secrets: secrets(),
-            classes: Classes::for_segments(capacity >> limits.segment_shift),
+            classes: Classes::for_arenas(capacity >> limits.arena_shift),
             limits,
             watermark: AtomicU64::new(0),
             flush_at: AtomicU32::new(u32::MAX),
@@ -184,7 +183,7 @@ impl Memory {
 
     #[inline]
     fn version_of(&self, location: Location, item: &Item<'_>) -> u64 {
-        self.pool.segments.base(location) + u64::from(item.delta())
+        self.pool.arenas.base(location) + u64::from(item.delta())
     }
 
     /// Whether an item isn't to be seen any more.
@@ -206,7 +205,7 @@ impl Memory {
         Entry {
             key: item.key(),
             stored: if shape.has(LARGE) {
-                Stored::Pinned(item.block())
+                Stored::Block(item.block())
             } else {
                 Stored::Bytes(item.tail())
             },
@@ -243,14 +242,17 @@ impl Memory {
     }
 
     #[cold]
-    fn remove_gone(&self, guard: &Guard<'_>, found: Found<'_>, gone: Option<Gone>) -> Option<Pinned> {
+    fn remove_gone(&self, guard: &Guard<'_>, found: Found<'_>, gone: Option<Gone>) -> Option<Prefix> {
         let stripe = self.counters.mine();
+        let class = self.counters.of(self.pool.arenas.queue(found.location));
+        count(&class.reclaimed);
         match gone {
             Some(Gone::Flushed) => count(&stripe.flushed),
             _ => {
                 count(&stripe.expired);
                 if !guard.item(found.location).shape().has(FETCHED) {
                     count(&stripe.expired_unfetched);
+                    count(&class.expired_unfetched);
                 }
             }
         }
@@ -258,13 +260,13 @@ impl Memory {
     }
 
     /// Unlinks an item. A block that it owned is given to the caller, who had better drop it after unlocking.
-    fn remove(&self, guard: &Guard<'_>, found: Found<'_>, remember: bool) -> Option<Pinned> {
+    fn remove(&self, guard: &Guard<'_>, found: Found<'_>, remember: bool) -> Option<Prefix> {
         let item = guard.item(found.location);
         let block = item.shape().has(LARGE).then(|| item.take_block());
-        self.bury(
+        self.mark_dead(
             found.location,
             &item,
-            block.as_ref().map_or(0, |block| block.block().cost()),
+            block.as_ref().map_or(0, |block| block.cost()),
         );
         guard.vacate(found.place, remember);
         let items = &self.counters.mine().items;
@@ -273,16 +275,17 @@ impl Memory {
     }
 
     /// Marks an item's bytes as no longer used.
-    fn bury(&self, location: Location, item: &Item<'_>, block: usize) {
+    fn mark_dead(&self, location: Location, item: &Item<'_>, block: usize) {
         let shape = item.shape();
-        self.pool
-            .segments
-            .header(self.pool.segments.number(location))
-            .remove(shape, block);
+        let number = self.pool.arenas.number(location);
+        self.pool.arenas.header(number).remove(shape, block);
         item.set_shape(item::Shape {
             bits: shape.bits | item::DEAD,
             ..shape
         });
+        if !self.limits.evict {
+            self.pool.note_dead(number);
+        }
     }
 
     /// Notes an access: the item gains worth.
@@ -300,9 +303,9 @@ impl Memory {
             item.set_last_access(now.0);
         }
         let slot = found.place.slot();
-        let worth = slot.worth();
-        if worth < WORTH_EXACT || (worth < u8::MAX && guard.once_in(worth)) {
-            found.place.set(slot.with_worth(worth + 1));
+        let frequency = slot.frequency();
+        if frequency < FREQUENCY_EXACT || (frequency < u8::MAX && guard.once_in(frequency)) {
+            found.place.set(slot.with_frequency(frequency + 1));
         }
     }
 
@@ -332,6 +335,16 @@ impl Memory {
                 }
                 Answer::Ready(f(None))
             }
+        }
+    }
+}
+
+impl Drop for Memory {
+    /// Items own their blocks by address alone, and only arenas of large items have such.
+    fn drop(&mut self) {
+        let known = self.pool.known();
+        for number in known.large() {
+            self.pool.arenas.drop_blocks(number);
         }
     }
 }
@@ -396,7 +409,7 @@ impl Engine for Memory {
             return Err(StoreError::UploadsFull);
         }
         match self.make_block(length, now) {
-            Ok(block) => Ok(Extent::new(block)),
+            Ok(block) => Ok(Extent::new(block, length)),
             Err(error) => {
                 self.heap.end_upload(length);
                 Err(error)

@@ -2,25 +2,32 @@
 //!
 //! **Invariant:** the slot of an item points to complete bytes at all times; it's turned over after the last byte is written.
 
-use std::sync::Arc;
-
-use super::chain::{Guard, Place};
+use super::arena::{Allocation, Footprint};
+use super::chain::{Guard, SlotRef};
 use super::class::Queue;
-use super::extent::Block;
-use super::item::{CAS, EXPIRY, FLAGS, Facts, LARGE, OPTIONS, Shape, Tail};
-use super::pool::Door;
-use super::segment::Burden;
+use super::draft::{Attributes, Call, Draft, Large, Prepared, Source};
+use super::item::{EXPIRY, FLAGS, LARGE, LARGE_TAIL, OPTIONS, Shape};
+use super::pool::AppendPoint;
 use super::slot::Slot;
 use super::{Found, Memory, count};
-use crate::{Expiry, Key, Now, Pinned, StoreError};
+use crate::heap::{Growth, Pinned, Prefix};
+use crate::moved;
+use crate::{Now, StoreError};
 
-/// Versions this far behind are too old for the base of a new segment.
+/// Versions this far behind are too old for the base of a new arena.
 const VERSIONS_OLD: u64 = 1 << 30;
+
 /// What has to be provided, without any lock, before a write can be tried again.
-pub(super) enum Lack {
-    Segment(Door),
-    Overflow,
-    Block(usize),
+pub(super) enum Shortage {
+    /// An open arena.
+    Arena(AppendPoint),
+    /// A page for an overflow bucket; the item may then need an arena that takes so much.
+    Page { beside: usize },
+    /// Pages for a block to grow by.
+    Growth(usize),
+    /// A block for a value of this length; with an old value that should be copied there, and the offset.
+    Block(usize, Option<(Pinned, usize)>),
+    /// Nothing helps.
     Never(StoreError),
 }
 
@@ -30,7 +37,7 @@ pub(super) struct Done {
     /// The index has one item more.
     pub(super) inserted: bool,
     /// A block that's no longer part of the item, to be dropped after unlocking.
-    pub(super) garbage: Option<Pinned>,
+    pub(super) garbage: Option<Prefix>,
 }
 
 impl Done {
@@ -43,90 +50,9 @@ impl Done {
     }
 }
 
-/// An item as it shall be, but for key and value.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) flags: u32,
-    pub(super) expiry: Expiry,
-    /// Named by a client.
-    pub(super) cas: Option<u64>,
-    /// FETCHED, STALE and WON.
-    pub(super) marks: u8,
-    pub(super) last_access: u32,
-    /// `None` is the next one.
-    pub(super) version: Option<u64>,
-}
-
-/// Where the value comes from.
-#[derive(Clone, Copy)]
-pub(super) enum Source<'v> {
-    /// New bytes only.
-    Parts(&'v [&'v [u8]]),
-    /// Old bytes, new bytes, old bytes.
-    Joined(&'v [u8], &'v [&'v [u8]], &'v [u8]),
-    /// The block of an upload.
-    Adopt(&'v Pinned),
-    /// The block that the old item has.
-    Inherit(&'v Pinned),
-}
-
-impl<'v> Source<'v> {
-    fn pieces(self) -> (&'v [u8], &'v [&'v [u8]], &'v [u8]) {
-        match self {
-            Source::Parts(parts) => (&[], parts, &[]),
-            Source::Joined(before, parts, after) => (before, parts, after),
-            Source::Adopt(pinned) | Source::Inherit(pinned) => (pinned.as_ref(), &[], &[]),
-        }
-    }
-
-    fn length(self) -> usize {
-        let (before, parts, after) = self.pieces();
-        before.len() + parts.iter().map(|part| part.len()).sum::<usize>() + after.len()
-    }
-}
-
-/// The state of one call that survives its attempts.
-pub(super) struct Call<'k> {
-    pub(super) key: &'k Key<'k>,
-    pub(super) now: Now,
-    /// A block that an earlier attempt lacked.
-    pub(super) prepared: Option<Block>,
-}
-
-impl Wanted {
-    /// Option bits that it needs.
-    pub(super) fn options(&self) -> u8 {
-        let flags = if self.flags == 0 { 0 } else { FLAGS };
-        let expiry = if self.expiry == Expiry::Never { 0 } else { EXPIRY };
-        let cas = if self.cas.is_none() { 0 } else { CAS };
-        flags | expiry | cas
-    }
-
-    /// Zero is never.
-    fn end(&self) -> u32 {
-        match self.expiry {
-            Expiry::Never => 0,
-            // Zero stands for "never", and the first second of 1970 is over either way.
-            Expiry::At(second) => second.max(1),
-        }
-    }
-
-    /// What's written beside key and value, for a segment with this base.
-    pub(super) fn facts(&self, version: u64, base: u64) -> Facts {
-        debug_assert!(version.wrapping_sub(base) <= u64::from(u32::MAX));
-        Facts {
-            delta: version.wrapping_sub(base) as u32,
-            last_access: self.last_access,
-            flags: self.flags,
-            expiry: self.end(),
-            cas: self.cas.unwrap_or(0),
-        }
-    }
-}
-
 impl Memory {
-    /// Gives an item whose version is too old for the base of a new segment a newer one; its CAS stays as it was.
-    pub(super) fn renew(&self, wanted: &mut Wanted) {
+    /// Gives an item whose version is too old for the base of a new arena a newer one; its CAS stays as it was.
+    pub(super) fn renew(&self, wanted: &mut Attributes) {
         let latest = self.latest_version();
         if let Some(version) = wanted.version
             && latest.saturating_sub(version) > VERSIONS_OLD
@@ -137,104 +63,148 @@ impl Memory {
     }
 
     /// Writes an item, in place if it has the same form, else where there's room.
-    pub(super) fn place(
-        &self,
-        guard: &Guard<'_>,
-        found: Option<Found<'_>>,
+    pub(super) fn place<'t>(
+        &'t self,
+        guard: &Guard<'t>,
+        found: Option<Found<'t>>,
         call: &mut Call<'_>,
-        mut wanted: Wanted,
+        mut wanted: Attributes,
         source: Source<'_>,
-    ) -> Result<Done, Lack> {
+    ) -> Result<Done, Shortage> {
         let (key, length) = (call.key.bytes, source.length());
-        self.limits.check(key.len(), length as u64).map_err(Lack::Never)?;
+        self.limits
+            .check(key.len(), length as u64)
+            .map_err(Shortage::Never)?;
         self.renew(&mut wanted);
         let version = wanted.version.unwrap_or_else(|| self.next_version());
-        let block = self.block_for(call, source, length)?;
+        let large = self.large(guard, found, call, source, length)?;
         let shape = Shape {
-            bits: wanted.options() | wanted.marks | if block.is_some() { LARGE } else { 0 },
+            bits: wanted.options() | wanted.marks | if large.is_some() { LARGE } else { 0 },
             key: key.len() as u8,
-            tail: if block.is_some() { 8 } else { length as u16 },
+            tail: if large.is_some() {
+                LARGE_TAIL
+            } else {
+                length as u16
+            },
         };
-        let whole = Whole {
+        let draft = Draft {
             wanted,
             version,
             shape,
             source,
-            block,
+            large,
         };
-        match found.and_then(|found| Some((found, self.same_form(guard, found, call.now, &whole)?))) {
-            Some((found, shape)) => Ok(self.overwrite(guard, found, shape, whole)),
-            None => self.relocate(guard, found, call, whole),
+        match found.and_then(|found| Some((found, self.same_form(guard, found, call.now, &draft)?))) {
+            Some((found, shape)) => Ok(self.overwrite(guard, found, shape, draft)),
+            None => self.relocate(guard, found, call, draft),
         }
     }
 
-    /// The block of a large value; `None` for a small one.
-    fn block_for(
+    /// The value of a large item, in a block; `None` for a small one.
+    fn large(
         &self,
+        guard: &Guard<'_>,
+        found: Option<Found<'_>>,
         call: &mut Call<'_>,
         source: Source<'_>,
         length: usize,
-    ) -> Result<Option<Pinned>, Lack> {
-        if let Source::Adopt(pinned) | Source::Inherit(pinned) = source {
-            return Ok(Some(pinned.clone()));
+    ) -> Result<Option<Large>, Shortage> {
+        match source {
+            Source::Adopt(pinned) => return Ok(Some(Large::shared(pinned.share()))),
+            Source::Inherit(prefix) => return Ok(Some(Large::shared(prefix.clone()))),
+            _ if length <= self.limits.small_max => return Ok(None),
+            Source::Joined {
+                block: Some(old),
+                new,
+                behind: true,
+                ..
+            } => {
+                let found = found.expect("only an item that was found has an old value");
+                if let Some(longer) = self.lengthen(guard, found, call, old, new)? {
+                    return Ok(Some(longer));
+                }
+            }
+            _ => {}
         }
-        if length <= self.limits.small_max {
-            return Ok(None);
-        }
-        let mut prepared = call.prepared.take();
-        let Some(mut block) = prepared.take_if(|block| block.resize(length)) else {
-            return Err(Lack::Block(length));
+        let copy = source.copies().filter(|_| call.copies_outside());
+        let Some(prepared) = call.prepared.take_if(|prepared| prepared.serves(length, copy)) else {
+            let copy = copy.map(|(old, offset)| (Pinned::hold(old), offset));
+            return Err(Shortage::Block(length, copy));
         };
-        let (before, parts, after) = source.pieces();
-        let mut rest = block.bytes_mut();
-        for piece in std::iter::once(&before)
-            .chain(parts)
-            .chain(std::iter::once(&after))
-        {
-            let (place, behind) = rest.split_at_mut(piece.len());
-            place.copy_from_slice(piece);
-            rest = behind;
+        Ok(Some(fill(prepared, source, length, copy.is_some())))
+    }
+
+    /// Writes bytes behind a value, in its own block. `None` if the block has no room for them.
+    fn lengthen(
+        &self,
+        guard: &Guard<'_>,
+        found: Found<'_>,
+        call: &mut Call<'_>,
+        old: &Prefix,
+        new: &[&[u8]],
+    ) -> Result<Option<Large>, Shortage> {
+        let more = new.iter().map(|part| part.len()).sum();
+        match old.room(more) {
+            Growth::Pages(0) => {}
+            Growth::Pages(bytes) => {
+                let reserved = call.growth.take().filter(|paid| paid.has(bytes));
+                let Some(mut paid) = reserved.or_else(|| self.budget.reserve(bytes)) else {
+                    return Err(Shortage::Growth(bytes));
+                };
+                old.grow(bytes, &mut paid);
+                // The old item has the larger block from now on, even if this write fails.
+                debug_assert!(guard.item(found.location).shape().has(LARGE));
+                let arenas = &self.pool.arenas;
+                arenas
+                    .header(arenas.number(found.location))
+                    .exchange_block(0, bytes);
+            }
+            Growth::Full | Growth::Occupied => return Ok(None),
         }
-        Ok(Some(Pinned::from_block(Arc::new(block))))
+        moved::add(more);
+        Ok(old.append(new).map(|longer| Large::longer(longer, old.len())))
     }
 
     /// The shape with which an item can be written over the old one, if it can.
     #[inline]
-    fn same_form(&self, guard: &Guard<'_>, found: Found<'_>, now: Now, whole: &Whole<'_>) -> Option<Shape> {
+    fn same_form(&self, guard: &Guard<'_>, found: Found<'_>, now: Now, draft: &Draft<'_>) -> Option<Shape> {
         let old = guard.item(found.location).shape();
         let options = old.bits & OPTIONS;
         let shape = Shape {
-            bits: whole.shape.bits | options & (FLAGS | EXPIRY),
-            ..whole.shape
+            bits: draft.shape.bits | options & (FLAGS | EXPIRY),
+            ..draft.shape
         };
-        let segments = &self.pool.segments;
-        let same = !matches!(whole.source, Source::Joined(..) | Source::Inherit(_))
+        let arenas = &self.pool.arenas;
+        let in_place = match draft.source {
+            // Its pieces are the bytes that would be overwritten.
+            Source::Joined { .. } => draft.large.is_some(),
+            Source::Inherit(_) => false,
+            Source::Parts(_) | Source::Adopt(_) => true,
+        };
+        let same = in_place
             && shape.bits & (OPTIONS | LARGE) == old.bits & (OPTIONS | LARGE)
             && shape.stride() == old.stride()
-            && whole.version.wrapping_sub(segments.base(found.location)) <= u64::from(u32::MAX)
-            && self.classes.of(whole.wanted.expiry, now)
-                == segments.header(segments.number(found.location)).queue().class();
+            && draft.version.wrapping_sub(arenas.base(found.location)) <= u64::from(u32::MAX)
+            && self.classes.of(draft.wanted.expiry, now)
+                == arenas.header(arenas.number(found.location)).queue().class();
         same.then_some(shape)
     }
 
     #[inline]
-    fn overwrite(&self, guard: &Guard<'_>, found: Found<'_>, shape: Shape, whole: Whole<'_>) -> Done {
-        let (item, cas) = (guard.item(found.location), whole.cas());
-        let segment = self
-            .pool
-            .segments
-            .header(self.pool.segments.number(found.location));
-        let facts = whole
+    fn overwrite(&self, guard: &Guard<'_>, found: Found<'_>, shape: Shape, draft: Draft<'_>) -> Done {
+        let (item, cas) = (guard.item(found.location), draft.cas());
+        let arena = self.pool.arenas.header(self.pool.arenas.number(found.location));
+        let facts = draft
             .wanted
-            .facts(whole.version, self.pool.segments.base(found.location));
-        let garbage = whole.block.as_ref().map(|block| {
+            .facts(draft.version, self.pool.arenas.base(found.location));
+        let garbage = draft.large.as_ref().map(|large| {
             let old = item.take_block();
-            segment.exchange_block(old.block().cost(), block.block().cost());
+            arena.exchange_block(old.cost(), large.prefix.cost());
             old
         });
-        segment.extend_expiry(facts.expiry);
-        segment.extend_version(whole.version);
-        item.overwrite(shape, &facts, whole.tail());
+        arena.extend_expiry(facts.expiry);
+        arena.extend_version(draft.version);
+        draft.write(|tail| item.overwrite(shape, &facts, tail));
         Done {
             cas,
             inserted: false,
@@ -242,42 +212,58 @@ impl Memory {
         }
     }
 
-    fn relocate(
-        &self,
-        guard: &Guard<'_>,
-        found: Option<Found<'_>>,
+    /// A slot and space for an item.
+    #[inline]
+    fn space<'t>(
+        &'t self,
+        guard: &Guard<'t>,
+        found: Option<Found<'t>>,
         call: &mut Call<'_>,
-        whole: Whole<'_>,
-    ) -> Result<Done, Lack> {
-        let (place, slot, proven) = match self.slot_for(guard, found, call) {
-            Ok(vacant) => vacant,
-            Err(lack) => {
-                // The block stays paid for. Given back, it would pay for the page that the next attempt's block takes again.
-                call.keep(whole);
-                return Err(lack);
+        draft: &Draft<'_>,
+    ) -> Result<(SlotRef<'t>, Slot, Allocation<'t>), Shortage> {
+        let is_large = draft.large.is_some();
+        let Some((slot, held, protected)) = self.slot_for(guard, found, call) else {
+            let beside = self.pool.cost(is_large);
+            return Err(Shortage::Page { beside });
+        };
+        let footprint = Footprint {
+            stride: draft.shape.stride(),
+            expiry: draft.wanted.end(),
+            version: draft.version,
+            block: draft.large.as_ref().map_or(0, |large| large.prefix.cost()),
+        };
+        let class = self.classes.of(draft.wanted.expiry, call.now);
+        let point = self.pool.point(Queue::new(class, is_large, protected));
+        let space = self.pool.allocate(point, &footprint);
+        space
+            .map(|space| (slot, held, space))
+            .ok_or(Shortage::Arena(point))
+    }
+
+    /// Writes an item where there is room.
+    fn relocate<'t>(
+        &'t self,
+        guard: &Guard<'t>,
+        found: Option<Found<'t>>,
+        call: &mut Call<'_>,
+        draft: Draft<'_>,
+    ) -> Result<Done, Shortage> {
+        let (slot, held, fresh) = match self.space(guard, found, call, &draft) {
+            Ok(space) => space,
+            Err(shortage) => {
+                // A block that was given back would pay for the page that the next attempt's block takes again, for ever.
+                call.keep(draft);
+                return Err(shortage);
             }
         };
-        let burden = Burden {
-            stride: whole.shape.stride(),
-            expiry: whole.wanted.end(),
-            version: whole.version,
-            block: whole.block.as_ref().map_or(0, |block| block.block().cost()),
-        };
-        let class = self.classes.of(whole.wanted.expiry, call.now);
-        let door = self.pool.door(Queue::new(class, whole.block.is_some(), proven));
-        let Some(fresh) = self.pool.allocate(door, &burden) else {
-            call.keep(whole);
-            return Err(Lack::Segment(door));
-        };
-        let (cas, inherits) = (whole.cas(), matches!(whole.source, Source::Inherit(_)));
-        let facts = whole.wanted.facts(whole.version, fresh.base);
-        fresh
-            .item
-            .write(whole.shape, &facts, call.key.bytes, whole.tail());
-        place.set(slot.with_location(fresh.location));
+        let (cas, inherits) = (draft.cas(), matches!(draft.source, Source::Inherit(_)));
+        let facts = draft.wanted.facts(draft.version, fresh.base);
+        let shape = draft.shape;
+        draft.write(|tail| fresh.item.write(shape, &facts, call.key.bytes, tail));
+        slot.set(held.with_location(fresh.location));
         let mut garbage = None;
         match found {
-            Some(found) => garbage = self.bury_old(guard, found),
+            Some(found) => garbage = self.mark_old_dead(guard, found),
             None => count(&self.counters.mine().items),
         }
         debug_assert!(!inherits || garbage.is_some());
@@ -288,65 +274,64 @@ impl Memory {
         })
     }
 
-    /// The slot for an item: its own, or a vacant one; with what the slot shall hold, and whether the item has proven itself.
+    /// The slot for an item: its own, or a vacant one; with what the slot shall hold, and whether the item was asked for
+    /// before. `None` if a page is needed for an overflow bucket.
     fn slot_for<'t>(
         &self,
         guard: &Guard<'t>,
         found: Option<Found<'t>>,
-        call: &Call<'_>,
-    ) -> Result<(Place<'t>, Slot, bool), Lack> {
+        call: &mut Call<'_>,
+    ) -> Option<(SlotRef<'t>, Slot, bool)> {
         if let Some(found) = found {
-            let segments = &self.pool.segments;
-            let queue = segments.header(segments.number(found.location)).queue();
-            return Ok((found.place, found.place.slot(), queue.proven()));
+            let arenas = &self.pool.arenas;
+            let queue = arenas.header(arenas.number(found.location)).queue();
+            return Some((found.place, found.place.slot(), queue.protected()));
         }
-        let (place, remembered) = guard.vacant(call.key.hash).ok_or(Lack::Overflow)?;
-        let worth = remembered.unwrap_or(0);
-        Ok((place, Slot::vacant(call.key.hash, worth), remembered.is_some()))
+        let (place, remembered) = guard.vacant(call.key.hash, &mut call.page)?;
+        let frequency = remembered.unwrap_or(0);
+        Some((
+            place,
+            Slot::vacant(call.key.hash, frequency),
+            remembered.is_some(),
+        ))
     }
 
-    /// Buries an item whose slot points elsewhere by now.
-    fn bury_old(&self, guard: &Guard<'_>, old: Found<'_>) -> Option<Pinned> {
+    /// Marks an item dead whose slot points elsewhere by now.
+    fn mark_old_dead(&self, guard: &Guard<'_>, old: Found<'_>) -> Option<Prefix> {
         let item = guard.item(old.location);
         let block = item.shape().has(LARGE).then(|| item.take_block());
-        self.bury(
+        self.mark_dead(
             old.location,
             &item,
-            block.as_ref().map_or(0, |block| block.block().cost()),
+            block.as_ref().map_or(0, |block| block.cost()),
         );
         block
     }
 }
-/// An item as it shall be, ready to be written.
-struct Whole<'v> {
-    wanted: Wanted,
-    version: u64,
-    shape: Shape,
-    source: Source<'v>,
-    block: Option<Pinned>,
-}
 
-impl<'v> Whole<'v> {
-    fn cas(&self) -> u64 {
-        self.wanted.cas.unwrap_or(self.version)
-    }
-
-    fn tail(self) -> Tail<'v> {
-        match self.block {
-            Some(block) => Tail::Block(block),
-            None => {
-                let (before, parts, after) = self.source.pieces();
-                Tail::Pieces(before, parts, after)
-            }
+/// Writes a value of `length` bytes into the block that was prepared for it.
+fn fill(prepared: Prepared, source: Source<'_>, length: usize, copied: bool) -> Large {
+    let Prepared { mut block, copy } = prepared;
+    let (before, parts, after) = source.pieces();
+    let mut rest = block.bytes_mut(length);
+    let mut bytes_moved = 0;
+    let old = if copied {
+        source.copies().map(|(old, _)| old.bytes().as_ptr())
+    } else {
+        None
+    };
+    for piece in std::iter::once(&before)
+        .chain(parts)
+        .chain(std::iter::once(&after))
+    {
+        let (space, behind) = rest.split_at_mut(piece.len());
+        // The old value's bytes were copied before, without the lock.
+        if old != Some(piece.as_ptr()) {
+            space.copy_from_slice(piece);
+            bytes_moved += piece.len();
         }
+        rest = behind;
     }
-}
-
-impl Call<'_> {
-    /// Keeps a block that was made for this call, for the next attempt.
-    fn keep(&mut self, whole: Whole<'_>) {
-        if let (Source::Parts(_) | Source::Joined(..), Some(pinned)) = (whole.source, whole.block) {
-            self.prepared = Arc::into_inner(pinned.into_block());
-        }
-    }
+    moved::add(bytes_moved);
+    Large::made(Pinned::new(block, length), copy)
 }

@@ -1,37 +1,46 @@
-//! Which segments are open, sealed, free and unused.
+//! Which arenas are open, sealed, free and unused.
 //!
 //! **Invariant:** the locks here are leaves: they may be taken while a bucket's lock is held, and nothing else is locked
-//! under them but, under an open segment's, the lists'.
-//! **Invariant:** open, sealed and free segments are counted in the budget, unused ones aren't.
+//! under them but, under an open arena's, the lists'.
+//! **Invariant:** open, sealed and free arenas are counted in the budget, unused ones aren't.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
 
 use parking_lot::Mutex;
 
-use super::budget::Budget;
+use super::arena::{Allocation, Arenas, Footprint};
 use super::class::{self, QUEUES_A_CLASS, Queue};
 use super::counters::thread_number;
 use super::limits::Limits;
-use super::map::{HUGE_PAGES_FROM, PAGE};
-use super::segment::{Burden, Fresh, Segments};
+use super::room::COMPACT_SHARE;
 use super::table::ITEM_LINES_MIN;
+use crate::budget::Budget;
+use crate::heap::Denied;
+use crate::region::{HUGE_PAGES_FROM, PAGE};
+use crate::time::Now;
 
-/// Large stores have several open segments for new items, so that threads don't wait for each other.
+/// Large stores have several open arenas for new items, so that threads don't wait for each other.
 const LANES_MAX: usize = 8;
-const SEGMENTS_FOR_LANES: usize = 2048;
+const ARENAS_FOR_LANES: usize = 2048;
 
-/// The segments of a store by state.
+/// The arenas of a store by state.
 #[derive(Debug)]
 pub(super) struct Pool {
-    pub(super) segments: Segments,
+    pub(super) arenas: Arenas,
     budget: Arc<Budget>,
     blocks_max: AtomicUsize,
-    /// Cache lines that an item has, on average over the segment sealed last.
+    /// Cache lines that an item has, on average over the arena sealed last.
     item_lines: AtomicUsize,
     lanes: usize,
     opens: Vec<Open>,
     lists: Mutex<Lists>,
+    /// Sealed arenas that became worth compacting, where nothing may be evicted.
+    compactable: Mutex<Vec<u32>>,
+    evict: bool,
 }
 
 /// Bytes of a cache line.
@@ -39,14 +48,14 @@ const LINE: u64 = 64;
 /// So many lines of an item may be fetched ahead; where a value is longer the hardware sees a sequence.
 const ITEM_LINES_MAX: usize = 8;
 
-/// The number of an open segment; zero is none.
+/// The number of an open arena; zero is none.
 #[repr(align(64))]
 #[derive(Debug, Default)]
 struct Open(Mutex<u32>);
 
-/// Which open segment.
+/// Which open arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Door {
+pub(super) struct AppendPoint {
     pub(super) queue: Queue,
     lane: u8,
 }
@@ -80,7 +89,7 @@ impl Numbers {
     }
 }
 
-/// The numbers of segments that were ever used: those of small items, then those of large ones.
+/// The numbers of arenas that were ever used: those of small items, then those of large ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     small_end: u32,
@@ -91,6 +100,11 @@ impl Known {
     /// How many there are.
     pub(super) fn count(self) -> u32 {
         self.small_end - 1 + (self.large.1 - self.large.0)
+    }
+
+    /// The numbers of arenas of large items.
+    pub(super) fn large(self) -> std::ops::Range<u32> {
+        self.large.0..self.large.1
     }
 
     /// One of them, counted from zero; the count wraps.
@@ -105,7 +119,7 @@ impl Known {
     }
 }
 
-/// Sealed segments of a queue, the oldest first.
+/// Sealed arenas of a queue, the oldest first.
 #[derive(Clone, Debug, Default)]
 struct List {
     head: u32,
@@ -119,7 +133,7 @@ pub(super) struct Head {
     pub(super) queue: Queue,
     pub(super) number: u32,
     pub(super) stamp: u64,
-    /// Segments of its queue.
+    /// Arenas of its queue.
     pub(super) length: usize,
 }
 
@@ -127,18 +141,20 @@ impl Pool {
     pub(super) fn new(limits: &Limits, budget: Arc<Budget>) -> std::io::Result<Pool> {
         let queues = class::COUNT * QUEUES_A_CLASS;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let lanes = if budget.capacity() >> limits.segment_shift >= SEGMENTS_FOR_LANES {
+        let lanes = if budget.capacity() >> limits.arena_shift >= ARENAS_FOR_LANES {
             cores.next_power_of_two().min(LANES_MAX)
         } else {
             1
         };
-        let first_large = limits.segments as u32 + 1;
+        let first_large = limits.arenas as u32 + 1;
         Ok(Pool {
-            segments: Segments::new(limits.segments + limits.large_segments, limits.segment_shift)?,
+            arenas: Arenas::new(limits.arenas + limits.large_arenas, limits.arena_shift)?,
             blocks_max: AtomicUsize::new(limits.blocks_max(budget.capacity())),
             item_lines: AtomicUsize::new(ITEM_LINES_MIN),
             budget,
             lanes,
+            compactable: Mutex::default(),
+            evict: limits.evict,
             opens: (0..queues * (lanes + 1)).map(|_| Open::default()).collect(),
             lists: Mutex::new(Lists {
                 numbers: [
@@ -150,7 +166,7 @@ impl Pool {
                     Numbers {
                         unused: Vec::new(),
                         fresh: first_large,
-                        end: first_large + limits.large_segments as u32,
+                        end: first_large + limits.large_arenas as u32,
                     },
                 ],
                 free: Vec::new(),
@@ -167,79 +183,79 @@ impl Pool {
 
     /// Where the calling thread writes items of a queue.
     #[inline]
-    pub(super) fn door(&self, queue: Queue) -> Door {
-        let lane = if queue.proven() {
+    pub(super) fn point(&self, queue: Queue) -> AppendPoint {
+        let lane = if queue.protected() {
             0
         } else {
             thread_number() & (self.lanes - 1)
         };
-        Door {
+        AppendPoint {
             queue,
             lane: lane as u8,
         }
     }
 
     /// Where whoever sweeps writes, and nobody else: what's provided there for survivors, survivors get.
-    pub(super) fn sweeping_door(&self, queue: Queue) -> Door {
-        Door {
+    pub(super) fn survivors_point(&self, queue: Queue) -> AppendPoint {
+        AppendPoint {
             queue,
             lane: self.lanes as u8,
         }
     }
 
     #[inline]
-    fn open(&self, door: Door) -> &Mutex<u32> {
-        &self.opens[usize::from(door.queue.0) * (self.lanes + 1) + usize::from(door.lane)].0
+    fn open(&self, point: AppendPoint) -> &Mutex<u32> {
+        &self.opens[usize::from(point.queue.0) * (self.lanes + 1) + usize::from(point.lane)].0
     }
 
-    /// What a segment of a queue takes of the budget. Those of large items hold little but addresses: a page is enough.
-    fn cost(&self, large: bool) -> usize {
-        if large { PAGE } else { self.segments.size() }
+    /// What an arena of a queue takes of the budget. Those of large items hold little but addresses: a page is enough.
+    pub(super) fn cost(&self, large: bool) -> usize {
+        if large { PAGE } else { self.arenas.size() }
     }
 
-    /// Takes space for an item; `None` if the open segment is full (it's sealed then) or there's none.
+    /// Takes space for an item; `None` if the open arena is full (it's sealed then) or there's none.
     #[inline]
-    pub(super) fn allocate(&self, door: Door, burden: &Burden) -> Option<Fresh<'_>> {
-        let mut open = self.open(door).lock();
+    pub(super) fn allocate(&self, point: AppendPoint, footprint: &Footprint) -> Option<Allocation<'_>> {
+        let mut open = self.open(point).lock();
         if *open == 0 {
             return None;
         }
         let fresh = self
-            .segments
-            .allocate(*open, burden, self.blocks_max.load(Relaxed));
+            .arenas
+            .allocate(*open, footprint, self.blocks_max.load(Relaxed));
         if fresh.is_none() {
             self.seal(std::mem::take(&mut *open));
         }
         fresh
     }
 
-    /// Makes a segment the open one; if somebody was faster, it's given back.
-    pub(super) fn install(&self, door: Door, number: u32, base: u64) {
-        let mut open = self.open(door).lock();
+    /// Makes an arena the open one; if somebody was faster, it's given back.
+    pub(super) fn install(&self, point: AppendPoint, number: u32, base: u64, now: Now) {
+        let mut open = self.open(point).lock();
         if *open == 0 {
-            self.segments
-                .open(number, door.queue, self.cost(door.queue.large()), base);
+            self.arenas
+                .open(number, point.queue, self.cost(point.queue.large()), base, now);
             *open = number;
         } else {
             drop(open);
-            self.release(number, door.queue.large());
+            self.release(number, point.queue.large());
         }
     }
 
-    /// Puts a segment at the end of its queue's list.
+    /// Puts an arena at the end of its queue's list.
     pub(super) fn seal(&self, number: u32) {
         let mut lists = self.lists.lock();
         lists.stamp += 1;
         let stamp = lists.stamp;
-        let header = self.segments.header(number);
+        let header = self.arenas.header(number);
         let list = &mut lists.queues[usize::from(header.queue().0)];
         header.stamp.store(stamp, Relaxed);
         header.previous.store(list.tail, Relaxed);
         header.next.store(0, Relaxed);
-        header.listed.store(1, Relaxed);
+        header.listed.store(true, SeqCst);
         match list.tail {
             0 => list.head = number,
-            tail => self.segments.header(tail).next.store(number, Relaxed),
+            tail => self.arenas.header(tail).next.store(number, Relaxed),
         }
         list.tail = number;
         list.length += 1;
@@ -247,6 +263,10 @@ impl Pool {
             let lines = (header.live_bytes() / header.items()).div_ceil(LINE);
             let lines = (lines as usize).clamp(ITEM_LINES_MIN, ITEM_LINES_MAX);
             self.item_lines.store(lines, Relaxed);
+        }
+        drop(lists);
+        if !self.evict {
+            self.note_dead(number);
         }
     }
 
@@ -257,28 +277,28 @@ impl Pool {
         self.item_lines.load(Relaxed)
     }
 
-    /// Takes a segment out of its list; false if it isn't in one (any more).
+    /// Takes an arena out of its list; false if it isn't in one (any more).
     pub(super) fn unlist(&self, number: u32) -> bool {
         let mut lists = self.lists.lock();
-        let header = self.segments.header(number);
-        if header.listed.swap(0, Relaxed) == 0 {
+        let header = self.arenas.header(number);
+        if !header.listed.swap(false, Relaxed) {
             return false;
         }
         let list = &mut lists.queues[usize::from(header.queue().0)];
         let (previous, next) = (header.previous.load(Relaxed), header.next.load(Relaxed));
         match previous {
             0 => list.head = next,
-            previous => self.segments.header(previous).next.store(next, Relaxed),
+            previous => self.arenas.header(previous).next.store(next, Relaxed),
         }
         match next {
             0 => list.tail = previous,
-            next => self.segments.header(next).previous.store(previous, Relaxed),
+            next => self.arenas.header(next).previous.store(previous, Relaxed),
         }
         list.length -= 1;
         true
     }
 
-    /// Seals open segments that `which` tells; answers how many.
+    /// Seals open arenas that `which` tells; answers how many.
     pub(super) fn seal_open(&self, which: impl Fn(u32) -> bool) -> usize {
         let mut sealed = 0;
         for open in &self.opens {
@@ -295,7 +315,7 @@ impl Pool {
     pub(super) fn heads(&self) -> Vec<Head> {
         let lists = self.lists.lock();
         let head = |(queue, list): (usize, &List)| {
-            let stamp = self.segments.header(list.head).stamp.load(Relaxed);
+            let stamp = self.arenas.header(list.head).stamp.load(Relaxed);
             Head {
                 queue: Queue(queue as u8),
                 number: list.head,
@@ -312,29 +332,59 @@ impl Pool {
             .collect()
     }
 
-    /// A segment that's paid for, if there's a free one or the budget has room.
-    pub(super) fn take(&self, large: bool) -> Option<u32> {
+    /// An arena that's paid for, if there's a free one or the budget has room.
+    pub(super) fn take(&self, large: bool) -> Result<u32, Denied> {
         let mut lists = self.lists.lock();
         if !large && let Some(number) = lists.free.pop() {
-            return Some(number);
+            return Ok(number);
         }
         if !self.budget.take(self.cost(large)) {
-            return None;
+            return Err(Denied::Budget);
         }
         let Some(number) = lists.numbers[usize::from(large)].take() else {
             self.budget.give(self.cost(large));
-            return None;
+            return Err(if large { Denied::Arenas } else { Denied::Budget });
         };
         if !large && self.budget.used() >= HUGE_PAGES_FROM {
-            self.segments.prefer_huge(number);
+            self.arenas.prefer_huge(number);
         }
-        Some(number)
+        Ok(number)
     }
 
-    /// Takes back a segment that nothing points into. A small one stays paid for, to be used again.
+    /// How many arenas are free.
+    pub(super) fn free(&self) -> usize {
+        self.lists.lock().free.len()
+    }
+
+    /// Notes a sealed arena once it is worth compacting, for stores that may not evict: they look only at those.
+    pub(super) fn note_dead(&self, number: u32) {
+        let header = self.arenas.header(number);
+        let due = header.is_listed()
+            && !header.queue().large()
+            && header.dead_bytes() >= self.arenas.size() / COMPACT_SHARE;
+        if due && !header.noted.swap(true, SeqCst) {
+            self.compactable.lock().push(number);
+        }
+    }
+
+    /// A sealed arena that is worth compacting. It is not answered again before it was filled again.
+    pub(super) fn compactable(&self) -> Option<u32> {
+        let mut noted = self.compactable.lock();
+        let least = self.arenas.size() / COMPACT_SHARE;
+        // Every pass takes one away, and only sealing and removing add some.
+        while let Some(number) = noted.pop() {
+            let header = self.arenas.header(number);
+            if header.is_listed() && header.dead_bytes() >= least {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// Takes back an arena that nothing points into. A small one stays paid for, to be used again.
     pub(super) fn release(&self, number: u32, large: bool) {
         if large {
-            self.segments.discard(number);
+            self.arenas.discard(number);
             self.budget.give(PAGE);
             self.lists.lock().numbers[1].unused.push(number);
         } else {
@@ -342,22 +392,22 @@ impl Pool {
         }
     }
 
-    /// Gives free segments back to the system until so many bytes came free or none are left; answers how many did.
+    /// Gives free arenas back to the system until so many bytes came free or none are left; answers how many did.
     pub(super) fn shed(&self, bytes: usize) -> usize {
         let mut freed = 0;
         while freed < bytes {
             let Some(number) = self.lists.lock().free.pop() else {
                 break;
             };
-            self.segments.discard(number);
-            self.budget.give(self.segments.size());
+            self.arenas.discard(number);
+            self.budget.give(self.arenas.size());
             self.lists.lock().numbers[0].unused.push(number);
-            freed += self.segments.size();
+            freed += self.arenas.size();
         }
         freed
     }
 
-    /// Numbers of segments that may hold items or did.
+    /// Numbers of arenas that may hold items or did.
     pub(super) fn known(&self) -> Known {
         let lists = self.lists.lock();
         let [small, large] = &lists.numbers;
@@ -367,8 +417,8 @@ impl Pool {
         }
     }
 
-    /// Bytes of free segments.
+    /// Bytes of free arenas.
     pub(super) fn free_bytes(&self) -> usize {
-        self.lists.lock().free.len() * self.segments.size()
+        self.lists.lock().free.len() * self.arenas.size()
     }
 }

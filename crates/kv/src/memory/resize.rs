@@ -4,11 +4,12 @@
 //! is freed, given back to the system and withdrawn from the budget, cheap sources first; whoever stores something meanwhile
 //! finds a full store and makes room for that alone.
 //!
-//! **Invariant:** what a step frees is no more than a segment and what came free with it, and no lock is held between steps.
+//! **Invariant:** what a step frees is no more than an arena and what came free with it, and no lock is held between steps.
 
 use super::Memory;
 use super::merge::Merge;
 use super::room::{ITEMS_IN_TWO_BUCKETS, Sweeper};
+use crate::heap::Denied;
 use crate::{Now, StoreError};
 
 /// Buckets merged in one step.
@@ -23,14 +24,14 @@ impl Memory {
         let capacity = self.limits.check_capacity(capacity)?;
         self.budget.resize(capacity);
         self.pool.resize(self.limits.blocks_max(capacity));
-        self.classes.resize(capacity >> self.limits.segment_shift);
+        self.classes.resize(capacity >> self.limits.arena_shift);
         Ok(())
     }
 
     /// Frees what is above the capacity, a bounded part of it. True if there's more that can be freed.
     pub(super) fn shrink(&self, now: Now, budget: usize) -> bool {
         for _ in 0..budget / TICKS_A_STEP + 1 {
-            let piece = self.budget.excess().min(self.pool.segments.size());
+            let piece = self.budget.excess().min(self.pool.arenas.size());
             if piece == 0 || !self.free(piece, now) {
                 return false;
             }
@@ -47,9 +48,21 @@ impl Memory {
             self.budget.withdraw(bytes);
             return true;
         }
+        if self.waits_for_readers() {
+            return false;
+        }
         let mut sweeper = self.sweeper.lock();
         // An index that has become too large for its items goes before more of them.
-        self.fold(&mut sweeper) || self.budget.withdraw(bytes) || self.sweep_some(&mut sweeper, now).is_ok()
+        self.fold(&mut sweeper)
+            || self.budget.withdraw(bytes)
+            || self.sweep_some(&mut sweeper, now, Denied::Budget).is_ok()
+    }
+
+    /// Whether evicting would be in vain: what readers hold leaves no room below the capacity, and everything else has got there.
+    fn waits_for_readers(&self) -> bool {
+        let (pinned, capacity) = (self.heap.pinned(), self.budget.capacity());
+        let rest = self.budget.used().saturating_sub(pinned);
+        pinned + self.table.bytes() + self.pool.arenas.size() > capacity && rest <= capacity
     }
 
     /// Makes the index smaller if it's larger than its items need, by some buckets. Tells whether there may be more to do.

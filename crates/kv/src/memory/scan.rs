@@ -1,5 +1,7 @@
 //! Looking at everything: bounded walks over the index, and figures.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::{Memory, class};
 use crate::{ClassStatistics, Cursor, Entry, Now, Statistics};
 
@@ -8,14 +10,14 @@ const INDEX_BITS: u32 = 40;
 const MERGES_MASK: u64 = u64::MAX >> INDEX_BITS;
 
 /// What a cursor says: the next bucket, and how often buckets had been merged when it was made.
-struct Step {
+struct Position {
     index: u64,
     merges: u64,
 }
 
-impl Step {
-    fn of(cursor: Cursor) -> Step {
-        Step {
+impl Position {
+    fn of(cursor: Cursor) -> Position {
+        Position {
             index: cursor.0 & !(MERGES_MASK << INDEX_BITS),
             merges: cursor.0 >> INDEX_BITS,
         }
@@ -38,9 +40,9 @@ impl Memory {
     ) -> Option<Cursor> {
         self.pass_time(now);
         let merges = self.table.merges();
-        let begin = match Step::of(from) {
-            Step { merges: then, .. } if then != merges & MERGES_MASK => 0,
-            Step { index, .. } => index,
+        let begin = match Position::of(from) {
+            Position { merges: then, .. } if then != merges & MERGES_MASK => 0,
+            Position { index, .. } => index,
         };
         let end = begin.saturating_add(steps.max(1) as u64);
         for index in begin..end {
@@ -55,7 +57,7 @@ impl Memory {
                 }
             }
         }
-        let step = |index| Step {
+        let step = |index| Position {
             index,
             merges: merges & MERGES_MASK,
         };
@@ -65,7 +67,7 @@ impl Memory {
         (self.table.merges() != merges).then(|| step(0).cursor())
     }
 
-    /// All figures. Costs a look at every segment's header.
+    /// All figures. Costs a look at every arena's header.
     pub(super) fn figures(&self) -> Statistics {
         let (expired, flushed) = (
             self.counters.sum(|stripe| &stripe.expired),
@@ -86,37 +88,64 @@ impl Memory {
             used: self.budget.used() as u64,
             table_bytes: self.table.bytes() as u64,
             buckets: self.table.count(),
-            segment_size: self.pool.segments.size() as u64,
+            free_arenas: self.pool.free() as u64,
+            arena_size: self.pool.arenas.size() as u64,
             extent_bytes: self.heap.used() as u64,
             item_size_max: self.limits.item_size_max,
             ..Statistics::default()
         };
-        figures.segment_bytes = figures
+        figures.arena_bytes = figures
             .used
             .saturating_sub(figures.table_bytes + figures.extent_bytes);
         figures.classes = self.class_figures();
         figures.items = figures.classes.iter().map(|class| class.items).sum();
         figures.bytes = figures.classes.iter().map(|class| class.bytes).sum();
-        figures.segments = figures.classes.iter().map(|class| class.segments).sum();
+        figures.arenas = figures.classes.iter().map(|class| class.arenas).sum();
         figures
     }
 
     fn class_figures(&self) -> Vec<ClassStatistics> {
-        let mut classes = vec![ClassStatistics::default(); class::COUNT];
+        let mut classes = Vec::with_capacity(2 * class::COUNT);
+        for number in 0..class::COUNT as u8 {
+            classes.push(self.history(number, false));
+            classes.push(self.history(number, true));
+        }
         let known = self.pool.known();
         for index in 0..known.count() {
-            let header = self.pool.segments.header(known.number(index));
+            let header = self.pool.arenas.header(known.number(index));
             if header.items() > 0 {
-                let class = &mut classes[usize::from(header.queue().class())];
-                class.segments += 1;
+                let queue = header.queue();
+                let class = &mut classes[2 * usize::from(queue.class()) + usize::from(queue.large())];
+                let size = self.pool.cost(queue.large()) as u64;
+                class.arenas += 1;
                 class.items += header.items();
+                class.arena_bytes += size;
+                class.free_bytes += size.saturating_sub(u64::from(header.written()));
+                class.dead_bytes += header.dead_bytes() as u64;
+                class.block_bytes += header.block_bytes();
                 class.bytes += header.live_bytes() + header.block_bytes();
+                let oldest = header.oldest();
+                class.oldest = Some(class.oldest.map_or(oldest, |other| other.min(oldest)));
             }
         }
-        for (class, number) in classes.iter_mut().zip(0..) {
-            class.ttl_min = class::ttl_min(number);
-        }
-        classes.retain(|class| class.segments > 0);
+        classes.retain(|class| class.arenas + class.evicted + class.reclaimed > 0);
         classes
+    }
+
+    /// What went of a class.
+    fn history(&self, number: u8, large: bool) -> ClassStatistics {
+        let counters = self.counters.class(number, large);
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        ClassStatistics {
+            ttl_min: class::ttl_min(number),
+            large,
+            evicted: load(&counters.evicted),
+            evicted_expiring: load(&counters.evicted_expiring),
+            evicted_unfetched: load(&counters.evicted_unfetched),
+            evicted_idle: load(&counters.evicted_idle),
+            reclaimed: load(&counters.reclaimed),
+            expired_unfetched: load(&counters.expired_unfetched),
+            ..ClassStatistics::default()
+        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Location(u64);
 
 const LOCATION_BITS: u32 = 44;
 const LOCATION_MASK: u64 = (1 << LOCATION_BITS) - 1;
-const WORTH_SHIFT: u32 = LOCATION_BITS;
+const FREQUENCY_SHIFT: u32 = LOCATION_BITS;
 const TAG_SHIFT: u32 = 52;
 
 /// Address space that locations reach.
@@ -48,8 +48,8 @@ impl Slot {
 
     /// A slot for an item with this hash, without a location yet.
     #[inline]
-    pub(super) fn vacant(hash: u64, worth: u8) -> Self {
-        Slot(Slot::tag_of(hash) << TAG_SHIFT | u64::from(worth) << WORTH_SHIFT)
+    pub(super) fn vacant(hash: u64, frequency: u8) -> Self {
+        Slot(Slot::tag_of(hash) << TAG_SHIFT | u64::from(frequency) << FREQUENCY_SHIFT)
     }
 
     #[inline]
@@ -58,8 +58,8 @@ impl Slot {
     }
 
     #[inline]
-    pub(super) fn worth(self) -> u8 {
-        (self.0 >> WORTH_SHIFT) as u8
+    pub(super) fn frequency(self) -> u8 {
+        (self.0 >> FREQUENCY_SHIFT) as u8
     }
 
     #[inline]
@@ -74,8 +74,8 @@ impl Slot {
     }
 
     #[inline]
-    pub(super) fn with_worth(self, worth: u8) -> Self {
-        Slot(self.0 & !(0xff << WORTH_SHIFT) | u64::from(worth) << WORTH_SHIFT)
+    pub(super) fn with_frequency(self, frequency: u8) -> Self {
+        Slot(self.0 & !(0xff << FREQUENCY_SHIFT) | u64::from(frequency) << FREQUENCY_SHIFT)
     }
 
     #[inline]
@@ -99,13 +99,19 @@ mod tests {
     fn fields_do_not_touch_each_other() {
         let far = Location::from_offset(REACH - 8);
         let slot = Slot::vacant(!0, 0).with_location(far);
-        assert_eq!((slot.tag(), slot.worth(), slot.location()), (0xfff, 0, Some(far)));
-        let slot = slot.with_worth(255).with_location(Location::from_offset(8));
         assert_eq!(
-            (slot.tag(), slot.worth(), slot.location().unwrap().offset()),
+            (slot.tag(), slot.frequency(), slot.location()),
+            (0xfff, 0, Some(far))
+        );
+        let slot = slot.with_frequency(255).with_location(Location::from_offset(8));
+        assert_eq!(
+            (slot.tag(), slot.frequency(), slot.location().unwrap().offset()),
             (0xfff, 255, 8)
         );
         let ghost = slot.ghost();
-        assert_eq!((ghost.tag(), ghost.worth(), ghost.is_live()), (0xfff, 255, false));
+        assert_eq!(
+            (ghost.tag(), ghost.frequency(), ghost.is_live()),
+            (0xfff, 255, false)
+        );
     }
 }

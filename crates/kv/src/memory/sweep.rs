@@ -1,15 +1,17 @@
-//! Emptying a segment: what has to stay moves to another one, then the segment is free.
+//! Emptying an arena: what has to stay moves to another one, then the arena is free.
 //!
 //! Evicting this way keeps what proved to be worth it, like S3-FIFO, whose three rules we follow: new items queue apart and
-//! may take a tenth of the memory; whoever was asked for while queueing moves on to the proven ones; and who was evicted is
-//! remembered for a while (a ghost, in a slot that's vacant anyway) and goes straight to the proven ones when it returns.
+//! may take a tenth of the memory; whoever was asked for while queueing moves on to the protected ones; and who was evicted is
+//! remembered for a while (a ghost, in a slot that's vacant anyway) and goes straight to the protected ones when it returns.
 //!
 //! **Invariant:** an item moves under its bucket's lock, after checking that the slot still points to it.
 
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::arena::{Allocation, Footprint};
 use super::chain::Guard;
-use super::item::{FETCHED, LARGE, Shape, Tail};
-use super::room::{Sweeper, refuge};
-use super::segment::{Burden, Fresh};
+use super::item::{FETCHED, Item, LARGE, Shape, Tail};
+use super::room::{Sweeper, survivor_queue};
 use super::slot::Location;
 use super::{Found, Memory, count};
 use crate::Now;
@@ -19,25 +21,26 @@ const BATCH: usize = 16;
 
 /// Who survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mercy {
+pub(super) enum Retention {
     /// Everyone whose time isn't over.
     All,
     /// Those worth so much.
-    WorthAtLeast(u16),
+    FrequencyAtLeast(u16),
 }
 
 impl Memory {
-    /// Empties a sealed segment. False if not everyone could be moved: then it's sealed again.
-    pub(super) fn sweep(&self, sweeper: &mut Sweeper, number: u32, now: Now, mercy: Mercy) -> bool {
+    /// Empties a sealed arena. False if not everyone could be moved: then it's sealed again.
+    pub(super) fn sweep(&self, sweeper: &mut Sweeper, number: u32, now: Now, retention: Retention) -> bool {
         if !self.pool.unlist(number) {
             return false;
         }
-        let segments = &self.pool.segments;
-        segments.settle(number);
-        let queue = segments.header(number).queue();
+        sweeper.sweeps += 1;
+        let arenas = &self.pool.arenas;
+        arenas.settle(number);
+        let queue = arenas.header(number).queue();
         let mut complete = true;
         let mut batch = Vec::with_capacity(BATCH);
-        let mut items = segments.walk(number);
+        let mut items = arenas.walk(number);
         loop {
             batch.clear();
             batch.extend(items.by_ref().take(BATCH).map(|(location, key)| {
@@ -49,7 +52,7 @@ impl Memory {
                 break;
             }
             for &(location, hash) in &batch {
-                complete &= self.sweep_item(sweeper, location, hash, now, mercy);
+                complete &= self.sweep_item(sweeper, location, hash, now, retention);
             }
         }
         drop(items);
@@ -57,7 +60,7 @@ impl Memory {
             self.pool.seal(number);
             return false;
         }
-        debug_assert_eq!(segments.header(number).items(), 0);
+        debug_assert_eq!(arenas.header(number).items(), 0);
         let spare = &mut sweeper.spares[usize::from(queue.large())];
         match spare {
             None => *spare = Some(number),
@@ -66,14 +69,14 @@ impl Memory {
         true
     }
 
-    /// Moves or removes one item; false if it has to stay where it is for lack of memory.
+    /// Moves or removes one item; false if it has to stay where it is for shortage of memory.
     fn sweep_item(
         &self,
         sweeper: &mut Sweeper,
         location: Location,
         hash: u64,
         now: Now,
-        mercy: Mercy,
+        retention: Retention,
     ) -> bool {
         let guard = self.table.lock(hash);
         let Some(place) = guard.find_location(location) else {
@@ -84,16 +87,12 @@ impl Memory {
         let gone = self.gone(location, &item, now);
         let (moved, block) = if gone.is_some() {
             (true, self.remove_gone(&guard, found, gone))
-        } else if self.survives(&guard, found, mercy) && self.migrate(sweeper, &guard, found, mercy) {
+        } else if self.survives(&guard, found, retention) && self.migrate(sweeper, &guard, found, retention) {
             (true, None)
-        } else if mercy == Mercy::All {
+        } else if retention == Retention::All {
             (false, None)
         } else {
-            let stripe = self.counters.mine();
-            count(&stripe.evictions);
-            if !item.shape().has(FETCHED) {
-                count(&stripe.evicted_unfetched);
-            }
+            self.count_eviction(location, &item, now);
             self.observers
                 .evicted(|| self.entry(location, guard.item(location)));
             (true, self.remove(&guard, found, true))
@@ -103,15 +102,37 @@ impl Memory {
         moved
     }
 
-    fn survives(&self, _guard: &Guard<'_>, found: Found<'_>, mercy: Mercy) -> bool {
-        match mercy {
-            Mercy::All => true,
-            Mercy::WorthAtLeast(least) => u16::from(found.place.slot().worth()) >= least,
+    fn count_eviction(&self, location: Location, item: &Item<'_>, now: Now) {
+        let stripe = self.counters.mine();
+        let class = self.counters.of(self.pool.arenas.queue(location));
+        count(&stripe.evictions);
+        count(&class.evicted);
+        if !item.shape().has(FETCHED) {
+            count(&stripe.evicted_unfetched);
+            count(&class.evicted_unfetched);
+        }
+        if item.expiry() != 0 {
+            count(&class.evicted_expiring);
+        }
+        let idle = now.0.saturating_sub(item.last_access());
+        class.evicted_idle.store(u64::from(idle), Relaxed);
+    }
+
+    fn survives(&self, _guard: &Guard<'_>, found: Found<'_>, retention: Retention) -> bool {
+        match retention {
+            Retention::All => true,
+            Retention::FrequencyAtLeast(least) => u16::from(found.place.slot().frequency()) >= least,
         }
     }
 
     /// Moves an item to where survivors go; false if there's no memory.
-    fn migrate(&self, sweeper: &mut Sweeper, guard: &Guard<'_>, found: Found<'_>, mercy: Mercy) -> bool {
+    fn migrate(
+        &self,
+        sweeper: &mut Sweeper,
+        guard: &Guard<'_>,
+        found: Found<'_>,
+        retention: Retention,
+    ) -> bool {
         let item = guard.item(found.location);
         let mut wanted = self.current(found, &item);
         let plain = wanted.cas;
@@ -128,13 +149,13 @@ impl Memory {
         };
         let block = shape.has(LARGE).then(|| item.block());
         let version = wanted.version.unwrap_or_else(|| self.latest_version());
-        let burden = Burden {
+        let footprint = Footprint {
             stride: shape.stride(),
             expiry: item.expiry(),
             version,
-            block: block.as_ref().map_or(0, |block| block.block().cost()),
+            block: block.as_ref().map_or(0, |block| block.cost()),
         };
-        let Some(fresh) = self.shelter(sweeper, found, &burden, mercy) else {
+        let Some(fresh) = self.allocate_survivor(sweeper, found, &footprint, retention) else {
             return false;
         };
         if renewed {
@@ -147,36 +168,35 @@ impl Memory {
             fresh.item.set_delta(version.wrapping_sub(fresh.base) as u32);
         }
         let slot = found.place.slot();
-        let worth = if mercy == Mercy::All {
-            slot.worth()
+        let frequency = if retention == Retention::All {
+            slot.frequency()
         } else {
-            slot.worth() / 2
+            slot.frequency() / 2
         };
         found
             .place
-            .set(slot.with_location(fresh.location).with_worth(worth));
-        self.bury(found.location, &item, burden.block);
+            .set(slot.with_location(fresh.location).with_frequency(frequency));
+        self.mark_dead(found.location, &item, footprint.block);
         true
     }
 
     /// Space for a survivor.
-    fn shelter(
+    fn allocate_survivor(
         &self,
         sweeper: &mut Sweeper,
         found: Found<'_>,
-        burden: &Burden,
-        mercy: Mercy,
-    ) -> Option<Fresh<'_>> {
-        let queue = self
-            .pool
-            .segments
-            .header(self.pool.segments.number(found.location))
-            .queue();
-        let door = self.pool.sweeping_door(refuge(queue, mercy));
-        self.pool.allocate(door, burden).or_else(|| {
+        footprint: &Footprint,
+        retention: Retention,
+    ) -> Option<Allocation<'_>> {
+        let source = self.pool.arenas.header(self.pool.arenas.number(found.location));
+        let (queue, oldest) = (source.queue(), source.oldest());
+        let point = self.pool.survivors_point(survivor_queue(queue, retention));
+        let space = self.pool.allocate(point, footprint).or_else(|| {
             let spare = sweeper.spares[usize::from(queue.large())].take()?;
-            self.pool.install(door, spare, self.base_now());
-            self.pool.allocate(door, burden)
-        })
+            self.pool.install(point, spare, self.base_now(), Now(oldest));
+            self.pool.allocate(point, footprint)
+        })?;
+        space.came_from(oldest);
+        Some(space)
     }
 }

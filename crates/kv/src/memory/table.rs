@@ -22,11 +22,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 use super::bucket::Bucket;
-use super::budget::Budget;
 use super::chain::Guard;
-use super::map::{HUGE, HUGE_PAGES_FROM, PAGE, Region};
 use super::numbers::{A_PAGE, Numbers};
 use super::slot::Slot;
+use crate::budget::{Budget, Reservation};
+use crate::region::{HUGE, HUGE_PAGES_FROM, PAGE, Region};
 
 pub(super) const BUCKET: usize = size_of::<Bucket>();
 pub(super) const BUCKETS_A_PAGE: u64 = (PAGE / BUCKET) as u64;
@@ -174,8 +174,8 @@ impl Table {
         Guard::new(self, head)
     }
 
-    /// Makes one more bucket. `rehash` hashes the key of an item.
-    pub(super) fn split(&self, rehash: impl Fn(&[u8]) -> u64) -> Split {
+    /// Makes one more bucket. `rehash` hashes the key of an item; `page` pays if a page is needed and the budget has none.
+    pub(super) fn split(&self, rehash: impl Fn(&[u8]) -> u64, page: &mut Option<Reservation>) -> Split {
         let Some(mut scratch) = self.splitting.try_lock() else {
             return Split::Busy;
         };
@@ -184,7 +184,7 @@ impl Table {
         if offset + PAGE > self.main.length() {
             return Split::Full;
         }
-        if offset.is_multiple_of(PAGE) && !self.commit() {
+        if offset.is_multiple_of(PAGE) && !self.commit(page) {
             return Split::NoMemory;
         }
         let room = offset + HUGE <= self.main.length();
@@ -206,22 +206,22 @@ impl Table {
         Split::Done
     }
 
-    /// Pays for one more page of buckets.
-    fn commit(&self) -> bool {
-        let paid = self.budget.take(PAGE);
+    /// Pays for one more page of buckets, from what was reserved for it if the budget has none left.
+    fn commit(&self, page: &mut Option<Reservation>) -> bool {
+        let paid = self.budget.take(PAGE) || page.take().is_some_and(|mut page| page.spend(PAGE));
         if paid {
             self.committed.fetch_add(PAGE, Ordering::Relaxed);
         }
         paid
     }
 
-    /// An overflow bucket, empty and without a next; `None` if the budget has no page left.
-    pub(super) fn take_overflow(&self) -> Option<u32> {
+    /// An overflow bucket, empty and without a next; `None` if neither the budget nor `page` has a page for it.
+    pub(super) fn take_overflow(&self, page: &mut Option<Reservation>) -> Option<u32> {
         let mut overflow = self.overflow.lock();
         if let Some(number) = overflow.take() {
             return Some(number);
         }
-        if (overflow.pages() as usize + 1) * PAGE > self.spill.length() || !self.commit() {
+        if (overflow.pages() as usize + 1) * PAGE > self.spill.length() || !self.commit(page) {
             return None;
         }
         overflow.grow();

@@ -7,17 +7,26 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::*;
 use crate::{Change, New};
 
-const NOW: Now = Now(1_000_000);
+pub(super) const NOW: Now = Now(1_000_000);
 
 fn set(memory: &Memory, key: u64, value: &[u8]) -> u64 {
-    let (key, parts) = (key.to_le_bytes(), [value]);
-    memory
-        .write(&memory.key(&key), NOW, |_| (Decision::Put(New::new(&parts)), ()))
-        .unwrap()
-        .1
+    set_to(memory, key, value).unwrap()
 }
 
-fn get(memory: &Memory, key: u64) -> Option<(Vec<u8>, u64)> {
+pub(super) fn set_to(memory: &Memory, key: u64, value: &[u8]) -> Result<u64, StoreError> {
+    let (key, parts) = (key.to_le_bytes(), [value]);
+    let outcome = memory.write(&memory.key(&key), NOW, |_| (Decision::Put(New::new(&parts)), ()));
+    outcome.map(|((), cas)| cas)
+}
+
+pub(super) fn remove(memory: &Memory, key: u64) {
+    let key = key.to_le_bytes();
+    memory
+        .write(&memory.key(&key), NOW, |_| (Decision::Remove, ()))
+        .unwrap();
+}
+
+pub(super) fn get(memory: &Memory, key: u64) -> Option<(Vec<u8>, u64)> {
     let key = key.to_le_bytes();
     let seen = memory.read(&memory.key(&key), NOW, |entry| {
         entry.map(|entry| (entry.bytes().to_vec(), entry.cas()))
@@ -25,7 +34,7 @@ fn get(memory: &Memory, key: u64) -> Option<(Vec<u8>, u64)> {
     seen.ready().unwrap()
 }
 
-/// An item that's four thousand million writes old no longer fits the version field of a new segment. It must keep its cas
+/// An item that's four thousand million writes old no longer fits the version field of a new arena. It must keep its cas
 /// when it moves, and a later flush must still see it.
 #[test]
 fn old_items_keep_their_cas_when_they_move() {
@@ -113,13 +122,14 @@ fn chains_grow_and_shrink() {
     assert_eq!(memory.statistics().items, 0);
 }
 
+/// How long some thousands of writes may take before they count as hung, on a machine that is busy with other things.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(900);
+
 /// Runs `work` on a thread of its own and fails if it does not come back.
-fn must_end<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+pub(super) fn must_end<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let (done, ended) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(work()));
-    ended
-        .recv_timeout(std::time::Duration::from_secs(30))
-        .expect("a write hangs")
+    ended.recv_timeout(PATIENCE).expect("a write hangs")
 }
 
 /// A worker hung for ever: a write that found no overflow bucket gave the block of its value back, which paid for the
@@ -144,4 +154,80 @@ fn a_block_and_an_overflow_bucket_do_not_take_each_others_memory() {
         memory
     });
     assert_eq!(get(&memory, last).map(|(value, _)| value.len()), Some(40_000));
+}
+
+/// Where nothing may be evicted, a refusal looks at no arena that has nothing to give.
+#[test]
+fn a_refusal_without_eviction_looks_at_no_arena() {
+    let memory = Memory::new(8 << 20, 1 << 20, false).unwrap();
+    let full = (0..)
+        .find(|&key| set_to(&memory, key, &[1; 500]).is_err())
+        .unwrap();
+    assert!(memory.pool.known().count() > 100);
+    let (cursor, sweeps) = {
+        let sweeper = memory.sweeper.lock();
+        (sweeper.position(), sweeper.sweeps)
+    };
+    for _ in 0..100 {
+        assert_eq!(set_to(&memory, full, &[1; 500]), Err(StoreError::OutOfMemory));
+    }
+    let sweeper = memory.sweeper.lock();
+    assert_eq!((sweeper.position(), sweeper.sweeps), (cursor, sweeps));
+    drop(sweeper);
+    // What is removed comes back, wherever it lies, by sweeping only where it was.
+    for key in (0..full).step_by(3) {
+        remove(&memory, key);
+    }
+    for key in 0..full / 4 {
+        set(&memory, full + key, &[2; 500]);
+    }
+    assert!((0..full).all(|key| get(&memory, key).is_some() != key.is_multiple_of(3)));
+}
+
+/// Writers find free arenas: a write sweeps a few at most, and housekeeping frees some before anyone asks.
+#[test]
+fn arenas_are_kept_in_reserve() {
+    let memory = Memory::new(64 << 20, 1 << 20, true).unwrap();
+    let value = [1; 400];
+    let mut worst = 0;
+    for key in 0..400_000 {
+        let before = memory.sweeper.lock().sweeps;
+        set(&memory, key, &value);
+        if key % 3 == 0 {
+            get(&memory, key / 2);
+        }
+        worst = worst.max(memory.sweeper.lock().sweeps - before);
+    }
+    assert!(memory.statistics().evictions > 100_000);
+    assert!(worst <= 3, "one write swept {worst} arenas");
+    // Blocks take the reserve away; a tick brings it back.
+    for key in 0..20 {
+        set(&memory, key, &vec![2; 300_000]);
+    }
+    memory.tick(NOW, 1 << 10);
+    assert_eq!(memory.pool.free(), 2, "a 128th of 256 arenas");
+}
+
+/// Values in blocks go with their store, but for those that somebody holds.
+#[test]
+fn a_store_that_goes_frees_its_blocks() {
+    let memory = Memory::new(16 << 20, 1 << 20, true).unwrap();
+    for key in 0..100 {
+        set(&memory, key, &[key as u8; 200_000]);
+    }
+    let key = 99u64.to_le_bytes();
+    let held = memory.read(&memory.key(&key), NOW, |entry| match entry.unwrap().value() {
+        crate::Value::Shared(pinned) => pinned,
+        crate::Value::Bytes(_) => panic!("it is large"),
+    });
+    let held = held.ready().unwrap();
+    let heap = Arc::downgrade(&memory.heap);
+    drop(memory);
+    assert_eq!(
+        heap.upgrade().unwrap().used() - heap.upgrade().unwrap().cached(),
+        Heap::cost(200_000)
+    );
+    assert!(held.as_ref().iter().all(|&byte| byte == 99));
+    drop(held);
+    assert!(heap.upgrade().is_none());
 }

@@ -4,11 +4,18 @@
 //! leaves the store as it was.
 
 use super::chain::Guard;
+use super::draft::{Attributes, Call, Source};
 use super::item::{CAS, EXPIRY, FETCHED, Item, LARGE, OPTIONS, STALE, Shape, WON};
-use super::place::{Call, Done, Lack, Source, Wanted};
+use super::place::{Done, Shortage};
 use super::{Found, Memory, count};
 use crate::decision::Cas;
+use crate::region::PAGE;
 use crate::{Change, Decision, Edit, Entry, Expiry, Key, New, Now, Payload, Pinned, StoreError};
+
+/// Attempts of one write. Alone, it needs four at most: each that fails is given a block, a page, pages to grow by or an
+/// arena, and only of the arena can other threads take its share. Among threads that take every arena away before this one
+/// comes back, it ends all the same.
+const ATTEMPTS_MAX: u32 = 256;
 
 impl Memory {
     #[inline]
@@ -18,12 +25,8 @@ impl Memory {
         now: Now,
         mut f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
     ) -> Result<(R, u64), StoreError> {
-        let mut call = Call {
-            key,
-            now,
-            prepared: None,
-        };
-        loop {
+        let mut call = Call::new(key, now);
+        for _ in 0..ATTEMPTS_MAX {
             self.pass_time(now);
             let guard = self.table.lock(key.hash);
             let (found, _) = self.find(&guard, key, now);
@@ -40,23 +43,35 @@ impl Memory {
                     }
                     return Ok((answer, done.cas));
                 }
-                Err(lack) => {
+                Err(shortage) => {
                     drop(guard);
-                    self.provide(lack, &mut call)?;
+                    self.provide(shortage, &mut call)?;
                 }
             }
         }
+        count(&self.counters.mine().out_of_memory);
+        Err(StoreError::OutOfMemory)
     }
 
     #[cold]
-    fn provide(&self, lack: Lack, call: &mut Call<'_>) -> Result<(), StoreError> {
-        let provided = match lack {
-            Lack::Segment(door) => self.open_segment(door, call.now),
-            Lack::Overflow => self.make_page(call.now),
-            Lack::Block(length) => self
-                .make_block(length, call.now)
-                .map(|block| call.prepared = Some(block)),
-            Lack::Never(error) => Err(error),
+    fn provide(&self, shortage: Shortage, call: &mut Call<'_>) -> Result<(), StoreError> {
+        let provided = match shortage {
+            Shortage::Arena(point) => self.open_arena(point, call.now),
+            Shortage::Page { beside } => self
+                .reserve_room(PAGE, beside, call.now)
+                .map(|page| call.page = Some(page)),
+            Shortage::Growth(bytes) => self
+                .reserve_room(bytes, PAGE, call.now)
+                .map(|pages| call.growth = Some(pages)),
+            Shortage::Block(length, copy) => {
+                let kept = call.prepared.take().map(|prepared| prepared.block);
+                match kept.filter(|block| block.fits(length)) {
+                    Some(block) => Ok(block),
+                    None => self.make_block(length, call.now),
+                }
+                .map(|block| call.prepare(block, length, copy))
+            }
+            Shortage::Never(error) => Err(error),
         };
         if provided == Err(StoreError::OutOfMemory) {
             count(&self.counters.mine().out_of_memory);
@@ -71,7 +86,7 @@ impl Memory {
         found: Option<Found<'_>>,
         call: &mut Call<'_>,
         decision: Decision<'_>,
-    ) -> Result<Done, Lack> {
+    ) -> Result<Done, Shortage> {
         match (decision, found) {
             (Decision::Put(new), _) => self.put(guard, found, call, &new),
             (_, None) => Ok(Done::nothing(0)),
@@ -81,15 +96,9 @@ impl Memory {
                 ..Done::nothing(0)
             }),
             (Decision::Change(change), Some(found)) => self.change(guard, found, call, &change),
-            (Decision::Rewrite(edit), Some(found)) => {
-                self.edit(guard, found, call, &edit, |_, new| Source::Parts(new))
-            }
-            (Decision::Append(edit), Some(found)) => self.edit(guard, found, call, &edit, |old, new| {
-                Source::Joined(old, new, &[])
-            }),
-            (Decision::Prepend(edit), Some(found)) => self.edit(guard, found, call, &edit, |old, new| {
-                Source::Joined(&[], new, old)
-            }),
+            (Decision::Rewrite(edit), Some(found)) => self.edit(guard, found, call, &edit, None),
+            (Decision::Append(edit), Some(found)) => self.edit(guard, found, call, &edit, Some(true)),
+            (Decision::Prepend(edit), Some(found)) => self.edit(guard, found, call, &edit, Some(false)),
         }
     }
 
@@ -106,9 +115,9 @@ impl Memory {
         found: Option<Found<'_>>,
         call: &mut Call<'_>,
         new: &New<'_>,
-    ) -> Result<Done, Lack> {
+    ) -> Result<Done, Shortage> {
         let marks = if new.stale { STALE } else { 0 } | if new.won { WON } else { 0 };
-        let wanted = Wanted {
+        let wanted = Attributes {
             flags: new.flags,
             expiry: new.expiry,
             cas: new.cas,
@@ -140,14 +149,16 @@ impl Memory {
     #[inline]
     fn note_write(&self, guard: &Guard<'_>, found: Found<'_>) {
         let slot = found.place.slot();
-        if slot.worth() < super::WORTH_EXACT || guard.once_in(slot.worth()) {
-            found.place.set(slot.with_worth(slot.worth().saturating_add(1)));
+        if slot.frequency() < super::FREQUENCY_EXACT || guard.once_in(slot.frequency()) {
+            found
+                .place
+                .set(slot.with_frequency(slot.frequency().saturating_add(1)));
         }
     }
 
     /// Everything beside key and value, as it is now.
-    pub(super) fn current(&self, found: Found<'_>, item: &Item<'_>) -> Wanted {
-        Wanted {
+    pub(super) fn current(&self, found: Found<'_>, item: &Item<'_>) -> Attributes {
+        Attributes {
             flags: item.flags(),
             expiry: match item.expiry() {
                 0 => Expiry::Never,
@@ -160,30 +171,40 @@ impl Memory {
         }
     }
 
-    fn edit<'p>(
+    /// Writes new bytes behind the value, before it, or instead of it.
+    fn edit(
         &self,
         guard: &Guard<'_>,
         found: Found<'_>,
         call: &mut Call<'_>,
-        edit: &Edit<'p>,
-        join: impl for<'x> Fn(&'x [u8], &'x [&'x [u8]]) -> Source<'x>,
-    ) -> Result<Done, Lack> {
+        edit: &Edit<'_>,
+        behind: Option<bool>,
+    ) -> Result<Done, Shortage> {
         let item = guard.item(found.location);
-        let wanted = Wanted {
+        let wanted = Attributes {
             cas: edit.cas,
             version: None,
             ..self.current(found, &item)
         };
         let block = item.shape().has(LARGE).then(|| item.block());
-        let old = block
-            .as_ref()
-            .map_or_else(|| item.tail(), |block| (**block).as_ref());
-        match edit.value {
-            Payload::Parts(parts) => self.place(guard, Some(found), call, wanted, join(old, parts)),
-            Payload::Pinned(pinned) => {
-                self.place(guard, Some(found), call, wanted, join(old, &[pinned.as_ref()]))
+        let pinned;
+        let new = match edit.value {
+            Payload::Parts(parts) => parts,
+            Payload::Pinned(value) => {
+                pinned = [value.as_ref()];
+                &pinned
             }
-        }
+        };
+        let source = match behind {
+            None => Source::Parts(new),
+            Some(behind) => Source::Joined {
+                old: block.as_ref().map_or_else(|| item.tail(), |block| block.bytes()),
+                block: block.as_deref(),
+                new,
+                behind,
+            },
+        };
+        self.place(guard, Some(found), call, wanted, source)
     }
 
     fn change(
@@ -192,7 +213,7 @@ impl Memory {
         found: Found<'_>,
         call: &mut Call<'_>,
         change: &Change,
-    ) -> Result<Done, Lack> {
+    ) -> Result<Done, Shortage> {
         let item = guard.item(found.location);
         let mut wanted = self.current(found, &item);
         wanted.expiry = change.expiry.unwrap_or(wanted.expiry);
@@ -217,20 +238,17 @@ impl Memory {
     }
 
     /// Changes an item without moving it, if it has the fields; answers its CAS.
-    fn adjust(&self, found: Found<'_>, now: Now, item: &Item<'_>, wanted: &Wanted) -> Option<u64> {
+    fn adjust(&self, found: Found<'_>, now: Now, item: &Item<'_>, wanted: &Attributes) -> Option<u64> {
         let shape = item.shape();
         let (options, needed) = (shape.bits & OPTIONS, wanted.options());
-        let segment = self
-            .pool
-            .segments
-            .header(self.pool.segments.number(found.location));
+        let arena = self.pool.arenas.header(self.pool.arenas.number(found.location));
         let (base, version) = (
-            self.pool.segments.base(found.location),
+            self.pool.arenas.base(found.location),
             wanted.version.unwrap_or_else(|| self.next_version()),
         );
         let possible = needed & !options == 0
             && options & CAS == needed & CAS
-            && self.classes.of(wanted.expiry, now) == segment.queue().class()
+            && self.classes.of(wanted.expiry, now) == arena.queue().class()
             && version.wrapping_sub(base) <= u64::from(u32::MAX);
         if !possible {
             return None;
@@ -238,13 +256,13 @@ impl Memory {
         let facts = wanted.facts(version, base);
         if shape.has(EXPIRY) {
             item.set_expiry(facts.expiry);
-            segment.extend_expiry(facts.expiry);
+            arena.extend_expiry(facts.expiry);
         }
         if shape.has(CAS) {
             item.set_explicit_cas(facts.cas);
         }
         item.set_delta(facts.delta);
-        segment.extend_version(version);
+        arena.extend_version(version);
         item.set_shape(Shape {
             bits: shape.bits & !(STALE | WON) | wanted.marks,
             ..shape
@@ -259,18 +277,18 @@ impl Memory {
         found: Found<'_>,
         call: &mut Call<'_>,
         item: &Item<'_>,
-        wanted: Wanted,
-    ) -> Result<Done, Lack> {
+        wanted: Attributes,
+    ) -> Result<Done, Shortage> {
         if item.shape().has(LARGE) {
             self.place(guard, Some(found), call, wanted, Source::Inherit(&item.block()))
         } else {
-            self.place(
-                guard,
-                Some(found),
-                call,
-                wanted,
-                Source::Joined(item.tail(), &[], &[]),
-            )
+            let old = Source::Joined {
+                old: item.tail(),
+                block: None,
+                new: &[],
+                behind: true,
+            };
+            self.place(guard, Some(found), call, wanted, old)
         }
     }
 }

@@ -12,7 +12,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// How long a batch of writes may take before it counts as hung. A batch takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Runs `work` on a thread of its own and fails if it does not come back.
 fn must_end(name: &str, work: impl FnOnce() + Send + 'static) {

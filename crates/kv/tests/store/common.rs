@@ -1,6 +1,6 @@
 //! What the tests of the stores share.
 
-use kv::{Answer, Decision, Engine, Entry, New, Now, Store, StoreError};
+use kv::{Answer, Decision, Engine, Entry, New, Now, Pinned, Store, StoreError, Value};
 
 /// A store from its name.
 pub(crate) fn open(uri: &str) -> Store {
@@ -42,6 +42,16 @@ pub(crate) fn get(store: &Store, key: &[u8], now: Now) -> Option<Vec<u8>> {
 /// Something about an item, without counting as an access.
 pub(crate) fn peek<R>(store: &Store, key: &[u8], now: Now, f: impl FnOnce(&Entry<'_>) -> R) -> Option<R> {
     ready(store.peek(&store.key(key), now, |entry| entry.map(f)))
+}
+
+/// The value of a key, held as a reply holds it; `None` if it is not there or not large.
+pub(crate) fn hold(store: &Store, key: &[u8], now: Now) -> Option<Pinned> {
+    ready(store.read(&store.key(key), now, |entry| {
+        entry.and_then(|entry| match entry.value() {
+            Value::Shared(pinned) => Some(pinned),
+            Value::Bytes(_) => None,
+        })
+    }))
 }
 
 /// Small, fast, repeatable random numbers.

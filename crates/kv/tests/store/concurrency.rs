@@ -99,7 +99,7 @@ fn increments_are_never_lost() {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 5000;
     const COUNTERS: u64 = 7;
-    // Nothing may be evicted, but other writes make segments move all the time.
+    // Nothing may be evicted, but other writes make arenas move all the time.
     let store = open("memory:?capacity=4MiB&evict=false");
     for counter in 0..COUNTERS {
         set(&store, &counter.to_le_bytes(), b"0", NOW).expect("there's room");

@@ -57,7 +57,7 @@ fn touching_moves_the_end_both_ways() {
 }
 
 #[test]
-fn whole_segments_are_dropped_when_their_time_is_over() {
+fn whole_arenas_are_dropped_when_their_time_is_over() {
     let store = open("memory:?capacity=64MiB");
     for number in 0..50_000u32 {
         put_until(
@@ -80,11 +80,12 @@ fn whole_segments_are_dropped_when_their_time_is_over() {
         (10_000, 50_000, 49_999)
     );
     assert_eq!((figures.reclaimed, figures.evictions), (50_000, 0));
-    assert_eq!(figures.classes.len(), 1, "only items that never expire are left");
-    assert_eq!(figures.classes[0].ttl_min, None);
+    let left: Vec<_> = figures.classes.iter().filter(|class| class.items > 0).collect();
+    assert_eq!(left.len(), 1, "only items that never expire are left");
+    assert_eq!(left[0].ttl_min, None);
 }
 
-/// A store of many segments once kept its daemon busy for good: each call said that there was more to do.
+/// A store of many arenas once kept its daemon busy for good: each call said that there was more to do.
 #[test]
 fn a_round_of_housekeeping_ends() {
     let store = open("memory:?capacity=64MiB");
@@ -94,7 +95,7 @@ fn a_round_of_housekeeping_ends() {
     }
     let rounds = (0..2).map(|_| (0..10_000).take_while(|_| store.tick(Now(START), 8)).count());
     for calls in rounds {
-        assert!(calls > 0, "there are more segments than the budget");
+        assert!(calls > 0, "there are more arenas than the budget");
         assert!(calls < 1000, "{calls} calls did not end a round");
     }
 }

@@ -1,5 +1,6 @@
 //! The stores through their public face, by topic.
 
+mod appends;
 mod bounds;
 mod common;
 mod concurrency;
@@ -7,4 +8,6 @@ mod expiry;
 mod limits;
 mod model;
 mod observers;
+mod refusals;
 mod resize;
+mod statistics;

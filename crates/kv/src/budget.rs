@@ -5,11 +5,16 @@
 //!
 //! **Invariant:** `used` never exceeds `limit`, which is the capacity unless the store is shrinking; then it only sinks.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
-/// One account for index, segments and large values.
+/// Attempts to withdraw what is unused when the capacity shrinks. Each fails only because another thread took bytes
+/// meanwhile; what remains is withdrawn step by step like everything else.
+const WITHDRAWALS_MAX: u32 = 64;
+
+/// One account for index, arenas and large values.
 #[derive(Debug)]
 pub(super) struct Budget {
     capacity: AtomicUsize,
@@ -44,6 +49,24 @@ impl Budget {
         self.left.fetch_update(Relaxed, Relaxed, less).is_ok()
     }
 
+    /// Takes so many bytes for a use to come, or nothing.
+    pub(super) fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reservation> {
+        self.take(bytes).then(|| Reservation {
+            budget: self.clone(),
+            bytes,
+        })
+    }
+
+    /// The most that may be used at present: the capacity, or more while the store is shrinking.
+    pub(super) fn limit(&self) -> usize {
+        self.limit.load(Relaxed)
+    }
+
+    /// Bytes that may still be taken.
+    pub(super) fn left(&self) -> usize {
+        self.left.load(Relaxed)
+    }
+
     /// Gives back what was taken.
     pub(super) fn give(&self, bytes: usize) {
         // Comparing with the limit here would compare two moments: it may sink in between.
@@ -58,7 +81,11 @@ impl Budget {
         self.limit.fetch_add(more, Relaxed);
         self.left.fetch_add(more, Relaxed);
         // What isn't in use needs no freeing first.
-        while !self.destroy(self.excess().min(self.left.load(Relaxed))) {}
+        for _ in 0..WITHDRAWALS_MAX {
+            if self.destroy(self.excess().min(self.left.load(Relaxed))) {
+                break;
+            }
+        }
     }
 
     /// How far the limit is above the capacity.
@@ -82,9 +109,48 @@ impl Budget {
     }
 }
 
+/// Bytes that were taken from a budget and are not used yet. Dropping it gives them back.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Whether there are so many bytes.
+    pub(super) fn has(&self, bytes: usize) -> bool {
+        bytes <= self.bytes
+    }
+
+    /// Uses some of the bytes: whoever calls this owes them to the budget from now on. False if there are not so many.
+    pub(super) fn spend(&mut self, bytes: usize) -> bool {
+        let enough = self.has(bytes);
+        if enough {
+            self.bytes -= bytes;
+        }
+        enough
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.give(self.bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reservation_gives_back_what_was_not_spent() {
+        let budget = Arc::new(Budget::new(100));
+        let mut reservation = budget.reserve(60).expect("a hundred are there");
+        assert!(budget.reserve(41).is_none());
+        assert!(reservation.spend(50) && !reservation.spend(11));
+        drop(reservation);
+        assert_eq!(budget.used(), 50);
+    }
 
     #[test]
     fn the_capacity_is_exact() {

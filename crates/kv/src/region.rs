@@ -14,7 +14,7 @@ pub(super) const PAGE: usize = 4096;
 pub(super) const HUGE: usize = 2 << 20;
 
 /// A store this large uses huge pages for what it adds. The part of one that isn't needed yet is memory beyond the account,
-/// which must stay a small part of the whole.
+/// which must stay a small part of the draft.
 pub(super) const HUGE_PAGES_FROM: usize = 128 << 20;
 
 /// So many bytes are fetched ahead at most. A value that is only announced may never come, and whoever fetches a gigabyte

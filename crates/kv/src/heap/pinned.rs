@@ -1,0 +1,152 @@
+//! The two ways to have a large value: as its item, and as somebody who reads or is about to store it.
+
+use std::sync::Arc;
+
+use super::block::{Block, Growth};
+use crate::budget::Reservation;
+
+/// The first bytes of a block, as an item owns them. Says nothing about who else uses the block.
+#[derive(Clone, Debug)]
+pub(crate) struct Prefix {
+    pub(crate) block: Arc<Block>,
+    pub(crate) length: usize,
+}
+
+impl Prefix {
+    #[inline]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.block.bytes(self.length)
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// What the block takes of the budget.
+    #[inline]
+    pub(crate) fn cost(&self) -> usize {
+        self.block.cost()
+    }
+
+    /// What `more` bytes behind these would take.
+    pub(crate) fn room(&self, more: usize) -> Growth {
+        self.block.room(self.length, more)
+    }
+
+    /// Adds pages to the block, as [`room`](Prefix::room) asked for.
+    pub(crate) fn grow(&self, bytes: usize, reservation: &mut Reservation) {
+        self.block.grow(bytes, reservation);
+    }
+
+    /// These bytes and more behind them, in the same block; `None` if that is not possible (any more).
+    pub(crate) fn append(&self, parts: &[&[u8]]) -> Option<Prefix> {
+        let length = self.block.append(self.length, parts)?;
+        Some(Prefix {
+            block: self.block.clone(),
+            length,
+        })
+    }
+
+    /// Takes back an append to a value of `length` bytes whose outcome nobody has seen.
+    pub(crate) fn retract(&self, length: usize) {
+        self.block.retract(self.length, length);
+    }
+}
+
+/// A large value that stays alive and unchanged as long as a clone of this exists, whatever happens to its item.
+/// Its memory counts against the store's capacity until the last clone is gone.
+pub struct Pinned {
+    prefix: Prefix,
+}
+
+impl Pinned {
+    /// A block that was filled to `length`. It counts as held from its making.
+    pub(crate) fn new(mut block: Block, length: usize) -> Self {
+        block.set_end(length);
+        let block = Arc::new(block);
+        Pinned {
+            prefix: Prefix { block, length },
+        }
+    }
+
+    /// Holds the value of an item.
+    #[inline]
+    pub(crate) fn hold(prefix: &Prefix) -> Self {
+        prefix.block.hold();
+        Pinned {
+            prefix: prefix.clone(),
+        }
+    }
+
+    /// The value as an item owns it.
+    #[inline]
+    pub(crate) fn share(&self) -> Prefix {
+        self.prefix.clone()
+    }
+
+    /// The block, if nobody else has it.
+    pub(crate) fn into_block(self) -> Option<Block> {
+        let prefix = self.share();
+        drop(self);
+        let block = Arc::into_inner(prefix.block)?;
+        block.hold();
+        Some(block)
+    }
+
+    /// Whether this is that value.
+    pub(crate) fn is(&self, prefix: &Prefix) -> bool {
+        Arc::ptr_eq(&self.prefix.block, &prefix.block) && self.prefix.length == prefix.length
+    }
+
+    #[inline]
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        &self.prefix.block
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.prefix.length
+    }
+
+    /// Whether it has no byte.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Clone for Pinned {
+    #[inline]
+    fn clone(&self) -> Self {
+        Pinned::hold(&self.prefix)
+    }
+}
+
+impl Drop for Pinned {
+    #[inline]
+    fn drop(&mut self) {
+        self.prefix.block.release();
+    }
+}
+
+impl AsRef<[u8]> for Pinned {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        self.prefix.bytes()
+    }
+}
+
+impl From<Pinned> for Arc<dyn AsRef<[u8]> + Send + Sync> {
+    /// The value's bytes are shared, not copied.
+    fn from(pinned: Pinned) -> Self {
+        Arc::new(pinned)
+    }
+}
+
+impl std::fmt::Debug for Pinned {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Pinned({} bytes)", self.len())
+    }
+}
