@@ -223,9 +223,10 @@ fn a_store_that_goes_frees_its_blocks() {
     let held = held.ready().unwrap();
     let heap = Arc::downgrade(&memory.heap);
     drop(memory);
-    assert_eq!(
-        heap.upgrade().unwrap().used() - heap.upgrade().unwrap().cached(),
-        Heap::cost(200_000)
+    assert_eq!(heap.upgrade().unwrap().pinned(), Heap::cost(200_000));
+    assert!(
+        heap.upgrade().unwrap().used() < 5 * Heap::cost(200_000),
+        "a few are cached"
     );
     assert!(held.as_ref().iter().all(|&byte| byte == 99));
     drop(held);
