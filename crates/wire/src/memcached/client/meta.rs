@@ -18,6 +18,9 @@ use crate::memcached::base64;
 use crate::memcached::meta::MetaVerb;
 use format::{append, c};
 
+/// Flags and the line end are written as in replies.
+pub use crate::memcached::meta::{end, flag, number};
+
 /// Begins a command. For `ms`, `length` is the length of the value; the caller appends the value and a line end after
 /// [`end`].
 #[inline]
@@ -40,18 +43,6 @@ pub fn no_op(out: &mut Vec<u8>) {
     out.extend_from_slice(b"mn\r\n");
 }
 
-/// A flag without an argument.
-#[inline]
-pub fn flag(out: &mut Vec<u8>, name: u8) {
-    out.extend_from_slice(&[b' ', name]);
-}
-
-/// A flag with a number.
-#[inline]
-pub fn number(out: &mut Vec<u8>, name: u8, number: u64) {
-    c!(out, " %c%llu", name, number);
-}
-
 /// A flag with a time, which may be negative.
 pub fn exptime(out: &mut Vec<u8>, name: u8, exptime: i64) {
     c!(out, " %c%lld", name, exptime);
@@ -61,12 +52,6 @@ pub fn exptime(out: &mut Vec<u8>, name: u8, exptime: i64) {
 pub fn token(out: &mut Vec<u8>, name: u8, argument: &[u8]) {
     out.extend_from_slice(&[b' ', name]);
     out.extend_from_slice(argument);
-}
-
-/// Ends the line.
-#[inline]
-pub fn end(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"\r\n");
 }
 
 #[inline]
