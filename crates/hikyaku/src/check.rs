@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::USAGE;
 use crate::config::{self, Flags};
 
-/// Prints a line a fault on standard output; they are what was asked for, not a failure to answer.
+/// Prints one line per fault on standard output, since faults are the result and not a failure of the command.
 pub(crate) fn run(file: &Path) -> ExitCode {
     match config::load(Some(file), &Flags::default()) {
         Ok(_) => ExitCode::SUCCESS,

@@ -16,26 +16,26 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXIT: &str = "Exit status: 0 done; 1 it failed; 2 the command line or the configuration is wrong.";
+const EXIT: &str = "Exit status: 0 success; 1 failure; 2 wrong command line or configuration.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Serve(Serve),
-    /// Check a configuration file: every error with its line, and exit status 2 if there is one
+    /// Print every error of a configuration file with its line
     Check {
-        /// The file to check
+        /// The configuration file
         file: PathBuf,
     },
     Kv(Kv),
     Bench(Bench),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write one page a command
+    /// Print the manual page
     Man {
-        /// Write hikyaku.1 and its neighbours into this folder instead
+        /// Write hikyaku.1 and a page per subcommand into this folder instead
         #[arg(long, value_name = "DIR")]
         directory: Option<PathBuf>,
     },
@@ -43,22 +43,22 @@ pub(crate) enum Command {
 
 /// Run the daemon
 ///
-/// Without flags it listens for memcached clients on 127.0.0.1:11211 and keeps their values in up to a quarter of
-/// the memory. When it is ready, standard output has had one line a listener, such as
-/// "listening memcached 127.0.0.1:11211", and last "ready". Logs go to standard error.
+/// Without flags it listens for memcached clients on 127.0.0.1:11211 and uses up to a quarter of the memory. When it
+/// is ready, it has printed a line per listener, such as "listening memcached 127.0.0.1:11211", and "ready". Logs go
+/// to standard error.
 ///
-/// SIGTERM and SIGINT answer what was asked and end it, a second one ends it at once; SIGHUP reads the
-/// configuration, the users files and the certificates again.
+/// SIGTERM and SIGINT drain connections and exit; a second one exits at once. SIGHUP reloads users, certificates and
+/// capacities.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
-    /// Read this configuration; the other flags win over it
+    /// Configuration file; flags override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) flags: Flags,
     #[command(flatten)]
     pub(crate) log: Log,
-    /// Let clients move the clock by debugtime; for test suites, never for a server that others reach
+    /// Let clients move the clock with debugtime, for test suites
     #[arg(long, hide = true)]
     pub(crate) debugtime: bool,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Serve {
 /// The level and the format of the log.
 #[derive(Args, Debug)]
 pub(crate) struct Log {
-    /// Log from this level on: error, warn, info, debug or trace, or by module such as info,io=debug
+    /// Log level: error, warn, info, debug or trace; per module: info,io=debug
     #[arg(
         long = "log",
         value_name = "LEVEL",
@@ -74,7 +74,7 @@ pub(crate) struct Log {
         default_value = "info"
     )]
     pub(crate) level: String,
-    /// How log lines look; auto: for humans on a terminal, JSON elsewhere
+    /// Log format; auto: human on a terminal, JSON elsewhere
     #[arg(long = "log-format", value_enum, default_value_t = LogFormat::Auto)]
     pub(crate) format: LogFormat,
 }

@@ -23,7 +23,7 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> ExitCode {
     written(io::stdout().write_all(&script))
 }
 
-/// Prints the page of `hikyaku`, or writes one a command (`hikyaku-kv-get.1`) into the folder.
+/// Prints the page of `hikyaku`, or writes one per subcommand (`hikyaku-kv-get.1`) into the folder.
 pub(crate) fn man(directory: Option<&Path>) -> ExitCode {
     match directory {
         None => written(Man::new(command()).render(&mut io::stdout())),

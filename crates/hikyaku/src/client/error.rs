@@ -8,7 +8,7 @@ pub(super) enum Error {
     Address(String),
     #[error("{0}")]
     Io(io::Error),
-    #[error("{0}; is it a memcached-protocol server?")]
+    #[error("{0}; is it a memcached server?")]
     Wire(#[from] wire::memcached::client::Error),
     #[error("the server closed the connection; its log may say why")]
     Closed,
@@ -16,13 +16,13 @@ pub(super) enum Error {
     Refused(String),
     #[error("the server did not store it: {0:?}")]
     NotStored(String),
-    #[error("the server wants a login; give --user NAME and the password as HIKYAKU_PASSWORD")]
+    #[error("the server requires a login; write --user NAME and set HIKYAKU_PASSWORD")]
     LoginWanted,
-    #[error("the server does not know this user and password")]
+    #[error("the server refuses this user and password")]
     LoginRefused,
-    #[error("--user wants the password in the environment, as HIKYAKU_PASSWORD")]
+    #[error("--user needs the password in HIKYAKU_PASSWORD")]
     NoPassword,
-    #[error("a key has 1 to {max} bytes, this one {length}")]
+    #[error("the key has {length} bytes; write 1 to {max}")]
     KeyLength { length: usize, max: usize },
     #[error("standard input cannot be read: {0}")]
     Input(std::io::Error),

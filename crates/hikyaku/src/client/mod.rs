@@ -1,6 +1,6 @@
-//! `hikyaku kv`: a small client, for people and for scripts. It speaks meta commands, so it works with memcached too.
+//! `hikyaku kv`: a small client for people and scripts. It uses meta commands, which memcached understands too.
 //!
-//! **Invariant**: the exit status tells a key that is not there (1) from a server that cannot be asked (3).
+//! **Invariant**: the exit status distinguishes a key that does not exist (1) from a server that does not answer (3).
 
 mod commands;
 mod connection;
@@ -18,34 +18,34 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use error::Error;
 
-/// The key is not there, or the value was not stored.
+/// The key does not exist, or the value was not stored.
 const ABSENT: u8 = 1;
-/// The server could not be asked, or refused.
+/// The server did not answer, or refused.
 const SERVER: u8 = 3;
 
-/// Read and write the keys of a memcached-protocol server
+/// Read and write the keys of a memcached server
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Exit status: 0 done; 1 not there, or not stored; 2 the command line is wrong; 3 the server cannot be asked."
+    after_help = "Exit status: 0 success; 1 no such key, or not stored; 2 wrong command line; 3 no answer from the server, or an error."
 )]
 pub(crate) struct Kv {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
     server: Server,
-    /// Print a line of JSON an item; bytes that are not UTF-8 are base64 under "key64" and "value64"
+    /// Print JSON, a line per item; bytes that are not UTF-8 are base64 in "key64" and "value64"
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the values of keys, a line each
+    /// Print values, a line each
     Get {
         /// The keys
         #[arg(required = true)]
         keys: Vec<OsString>,
-        /// Print the bytes alone, without a line end after each value
+        /// Print no line end after values
         #[arg(long, conflicts_with = "json")]
         raw: bool,
     },
@@ -53,18 +53,18 @@ enum Command {
     Set {
         /// The key
         key: OsString,
-        /// The value; without it standard input is read
+        /// The value; default: standard input
         value: Option<OsString>,
-        /// How long it stays, such as 30s or 7d
+        /// Time to live, such as 30s or 7d; default: no expiry
         #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
         ttl: Option<Duration>,
-        /// A number that is kept with the value
+        /// Flags stored with the value
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
         flags: u32,
-        /// Store only if the key exists (replace, append, prepend), does not (add), or always
+        /// When to store: always; only a new key (add); only an existing one (replace, append, prepend)
         #[arg(long, value_enum, default_value_t = Mode::Set)]
         mode: Mode,
-        /// Store only if the item still has this cas
+        /// Store only if the item has this cas
         #[arg(long, value_name = "CAS")]
         cas: Option<u64>,
     },
@@ -74,33 +74,33 @@ enum Command {
         #[arg(required = true)]
         keys: Vec<OsString>,
     },
-    /// Add to a number and print the sum
+    /// Increment a number and print it
     Incr(Count),
-    /// Subtract from a number, down to 0, and print the difference
+    /// Decrement a number, to 0 at least, and print it
     Decr(Count),
-    /// Change how long keys stay
+    /// Change the time to live of keys
     Touch {
         /// The keys
         #[arg(required = true)]
         keys: Vec<OsString>,
-        /// How long they stay from now, such as 30s or 7d; without it for good
+        /// Time to live from now, such as 30s or 7d; default: no expiry
         #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
         ttl: Option<Duration>,
     },
     /// Delete all keys
     Flush {
-        /// Wait this long first
+        /// Flush after this time
         #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
         delay: Option<Duration>,
     },
     /// Print statistics, a line each
     Stats {
-        /// A group, such as settings, items, slabs or conns
+        /// Group: settings, items, slabs, sizes or conns; default: general statistics
         group: Option<String>,
     },
-    /// Print all keys, a line each
+    /// Print keys, a line each
     Scan {
-        /// Only those that begin with this
+        /// Prefix of the keys
         prefix: Option<OsString>,
     },
 }
@@ -109,13 +109,13 @@ enum Command {
 struct Count {
     /// The key
     key: OsString,
-    /// How much
+    /// The amount
     #[arg(default_value_t = 1)]
     delta: u64,
-    /// Store this number if the key is not there
+    /// Number to store if the key does not exist
     #[arg(long, value_name = "NUMBER")]
     initial: Option<u64>,
-    /// How long that number stays, such as 30s or 7d
+    /// Time to live of that number, such as 30s or 7d
     #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse, requires = "initial")]
     ttl: Option<Duration>,
 }
@@ -130,10 +130,10 @@ enum Mode {
     Prepend,
 }
 
-/// Where the server is, and who asks.
+/// The server and the login.
 #[derive(Args, Debug)]
 struct Server {
-    /// The server: HOST:PORT or unix:/PATH
+    /// Server: HOST:PORT or unix:/PATH
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -141,16 +141,16 @@ struct Server {
         global = true
     )]
     server: String,
-    /// Log in as this user; the password is in the environment, as HIKYAKU_PASSWORD
+    /// User; HIKYAKU_PASSWORD in the environment is the password
     #[arg(long, value_name = "NAME", global = true)]
     user: Option<String>,
-    /// Connect by TLS and believe certificates of these authorities (PEM)
+    /// Connect with TLS and trust these authorities, or this self-signed certificate (PEM)
     #[arg(long, value_name = "FILE", global = true)]
     tls_ca: Option<PathBuf>,
-    /// Show this certificate (PEM)
+    /// Client certificate (PEM)
     #[arg(long, value_name = "FILE", global = true, requires_all = ["tls_ca", "tls_key"])]
     tls_certificate: Option<PathBuf>,
-    /// The key of that certificate (PEM)
+    /// Its private key (PEM)
     #[arg(long, value_name = "FILE", global = true, requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
 }
@@ -162,7 +162,7 @@ enum Outcome {
     Absent,
 }
 
-/// Asks the server, prints what it says.
+/// Runs the command and prints the result.
 pub(crate) fn run(asked: &Kv) -> ExitCode {
     let config = io::Config {
         workers: 1,

@@ -33,7 +33,7 @@ use crate::system::workers::WORKERS_MAX;
 /// Everything that can be said about a daemon.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// Loops; `None`: one a core.
+    /// Worker threads; `None`: one per core.
     pub(crate) workers: Option<usize>,
     /// Where durable stores will be.
     pub(crate) data: PathBuf,

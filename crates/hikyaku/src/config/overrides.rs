@@ -15,22 +15,22 @@ use super::{Config, bounded};
 /// The flags that override the configuration.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Flags {
-    /// Listen for memcached clients on IP:PORT, NAME:PORT or unix:/PATH; may be repeated. Port 0 picks a free one
+    /// Listen for memcached clients on HOST:PORT or unix:/PATH; may be repeated. Port 0 picks a free one
     #[arg(long, value_name = "ADDRESS")]
     memcached: Vec<String>,
-    /// Keep a store at this URI, such as default=memory:?capacity=1GiB; may be repeated
+    /// Open a store, such as default=memory:?capacity=1GiB; may be repeated
     #[arg(long, value_name = "NAME=URI")]
     store: Vec<String>,
-    /// Give the default store this capacity, such as 1GiB or 25%; it wins over --store and the file
+    /// Capacity of the default store, such as 1GiB or 25%; overrides --store
     #[arg(long, value_name = "SIZE")]
     capacity: Option<String>,
-    /// Keep durable data under this folder
+    /// Folder of durable data
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Run this many loops, a thread each; auto: one a core, as affinity and cgroup allow
+    /// Number of worker threads; auto: one per core that affinity and cgroup allow
     #[arg(long, value_name = "N|auto")]
     workers: Option<String>,
-    /// Become this user after binding
+    /// Switch to this user after binding
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
     #[arg(long, value_name = "ADDRESS", hide = true)]

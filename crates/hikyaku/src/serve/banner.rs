@@ -1,6 +1,6 @@
-//! What `serve` says on standard output, for people and for the programs that start it.
+//! The output of `serve`, for people and for programs that start it.
 //!
-//! **Invariant**: a line a listener, with the port that it really got, and last `ready`, all in one write.
+//! **Invariant**: one line per listener, with its real port, and `ready` last, in one write.
 
 use std::fmt::Write;
 
