@@ -92,6 +92,20 @@ pub enum Error {
     /// A TLS server has no certificate.
     #[error("a TLS server needs at least one certificate")]
     NoCertificate,
+    /// As many calls as may wait for a thread of an offload lane.
+    #[error("{queue_max} calls wait for the lane {lane} already")]
+    OffloadFull {
+        /// The lane's name.
+        lane: &'static str,
+        /// The bound.
+        queue_max: usize,
+    },
+    /// The offload lane was shut down.
+    #[error("the lane {lane} was shut down")]
+    OffloadClosed {
+        /// The lane's name.
+        lane: &'static str,
+    },
     /// The loop that should have done it has ended.
     #[error("the loop has ended")]
     LoopEnded,

@@ -72,6 +72,7 @@ mod core;
 mod descriptor;
 mod error;
 mod halves;
+mod inbox;
 mod listener;
 mod loops;
 mod mailbox;
@@ -84,9 +85,12 @@ mod pair;
 mod queue;
 mod replies;
 mod rest;
+mod signal;
 mod signals;
 mod source;
+mod spawn;
 mod stream;
+mod sync;
 mod sys;
 mod task;
 mod time;
@@ -105,13 +109,15 @@ pub use listener::Listener;
 pub use loops::{Bound, Loops, Statistics};
 pub use mailbox::Remote;
 pub use notifier::{Notifier, RemoteNotifier};
-pub use offload::offload;
+pub use offload::{Offload, offload};
 pub use output::{Again, Exchange, Output, Piece, Took};
 pub use replies::{Gone, RemoteReply, Replies, Reply, Unordered};
+pub use signal::{AtLeast, Signal};
 pub use signals::Signals;
+pub use spawn::{Task, spawn};
 pub use stream::{Liveness, Stream};
 pub use time::{now, sleep, timeout, yield_now};
-pub use turn::{Loop, at_turn_end, loop_index, spawn};
+pub use turn::{Loop, at_turn_end, loop_index};
 
 /// Raises the number of files that this process may open to what its hard limit allows, and answers it.
 #[must_use]

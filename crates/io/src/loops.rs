@@ -249,7 +249,9 @@ where
 {
     let core = Core::current();
     match Listener::new(&core, socket, &acceptor.options) {
-        Ok(listener) => core.spawn(accept::run(listener, acceptor, handler)),
+        Ok(listener) => {
+            core.spawn(accept::run(listener, acceptor, handler));
+        }
         Err(error) => tracing::error!(address = %acceptor.address, %error, "cannot listen"),
     }
 }

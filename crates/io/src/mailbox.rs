@@ -1,17 +1,13 @@
-//! What comes to a loop from other threads: closures to run and tasks to wake.
+//! What other threads send to a loop: closures to run and tasks to wake.
 //!
-//! A locked list, taken whole by the loop once a turn, and an `eventfd` that is written only when the loop is parked in
-//! its poll: a busy loop is never interrupted, and a burst of mail costs one wake-up.
-//!
-//! **Invariant:** the loop announces that it parks before it looks for mail a last time, and a poster lays down its mail
-//! before it looks whether the loop is parked (both sequentially consistent): one of them sees the other.
+//! A locked list, which the loop takes as a whole once per turn, and an `eventfd` that is written only while the loop sleeps
+//! in its poll: a busy loop is never interrupted, and a burst of mail costs one wake-up.
 
-use std::mem;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::core::Core;
+use crate::inbox::Inbox;
 use crate::task::TaskId;
 use crate::{Error, sys};
 
@@ -22,30 +18,15 @@ pub(crate) enum Mail {
 
 /// The mail of one loop.
 pub(crate) struct Mailbox {
-    queue: Mutex<Queue>,
-    /// Whether there may be mail: spares a quiet loop the lock.
-    pending: AtomicBool,
-    parked: AtomicBool,
+    inbox: Inbox<Mail>,
     event: OwnedFd,
-    max: usize,
-}
-
-#[derive(Default)]
-struct Queue {
-    mails: Vec<Mail>,
-    closed: bool,
 }
 
 impl Mailbox {
     pub(crate) fn new(max: usize) -> Result<Mailbox, Error> {
-        let event = sys::event_fd().map_err(Error::system("eventfd"))?;
-        let (queue, pending, parked) = Default::default();
         Ok(Mailbox {
-            queue,
-            pending,
-            parked,
-            event,
-            max,
+            inbox: Inbox::new(max),
+            event: sys::event_fd().map_err(Error::system("eventfd"))?,
         })
     }
 
@@ -53,21 +34,9 @@ impl Mailbox {
         &self.event
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        // A list of mail is whole after every statement that changes it, so a panic elsewhere does not harm it.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lays mail down; what comes back was refused, because the loop has ended or, `bounded`, has too much of it.
+    /// Sends a mail. It comes back if the loop has ended or, if `bounded`, has too much mail.
     fn put(&self, mail: Mail, bounded: bool) -> Result<(), Mail> {
-        let mut queue = self.queue();
-        if queue.closed || (bounded && queue.mails.len() >= self.max) {
-            return Err(mail);
-        }
-        queue.mails.push(mail);
-        drop(queue);
-        self.pending.store(true, Ordering::SeqCst);
-        if self.parked.swap(false, Ordering::SeqCst) {
+        if self.inbox.put(mail, bounded)? {
             sys::event_notify(&self.event);
         }
         Ok(())
@@ -75,26 +44,21 @@ impl Mailbox {
 
     /// Takes all mail into `mails`, which must be empty.
     pub(crate) fn take(&self, mails: &mut Vec<Mail>) {
-        if self.pending.swap(false, Ordering::SeqCst) {
-            mem::swap(&mut self.queue().mails, mails);
-        }
+        self.inbox.take(mails);
     }
 
-    /// Announces that the loop is about to wait; `false` when there is mail and it must not.
+    /// Announces that the loop is about to sleep; `false` if there is mail, so that it must not.
     pub(crate) fn park(&self) -> bool {
-        self.parked.store(true, Ordering::SeqCst);
-        !self.pending.load(Ordering::SeqCst)
+        self.inbox.park()
     }
 
     pub(crate) fn unpark(&self) {
-        self.parked.store(false, Ordering::Relaxed);
+        self.inbox.unpark();
     }
 
-    /// Refuses mail from now on and hands over what was left.
+    /// Refuses mail from now on and returns what is left.
     pub(crate) fn close(&self) -> Vec<Mail> {
-        let mut queue = self.queue();
-        queue.closed = true;
-        mem::take(&mut queue.mails)
+        self.inbox.close()
     }
 }
 
@@ -109,13 +73,13 @@ impl Remote {
         Remote { mailbox }
     }
 
-    /// Runs `f` on the loop, at the start of its next turn. `false`, and `f` is dropped, when the loop has ended or
-    /// holds [`Config::mailbox_max`](crate::Config::mailbox_max) mails already.
+    /// Runs `f` on the loop, at the start of its next turn. Returns `false`, and drops `f`, if the loop has ended or
+    /// [`Config::mailbox_max`](crate::Config::mailbox_max) mails wait for it.
     pub fn post(&self, f: impl FnOnce() + Send + 'static) -> bool {
         self.mailbox.put(Mail::Run(Box::new(f)), true).is_ok()
     }
 
-    /// The same without the bound, for what is bounded otherwise: connections, which have a limit of their own.
+    /// Like [`post`](Remote::post) without the bound, for connections, which have a limit of their own.
     pub(crate) fn post_unbounded(&self, f: impl FnOnce() + Send + 'static) -> bool {
         self.mailbox.put(Mail::Run(Box::new(f)), false).is_ok()
     }
@@ -127,10 +91,10 @@ impl std::fmt::Debug for Remote {
     }
 }
 
-/// The mailboxes of all loops of the process, by loop id: how a waker finds its loop from another thread.
+/// The mailboxes of all loops in the process, by loop id: wakers find their loop here from other threads.
 static REGISTRY: RwLock<Vec<Option<Arc<Mailbox>>>> = RwLock::new(Vec::new());
 
-/// Gives a loop an id. Ids are used again: a waker that outlived its loop may wake a task of another, which does no harm.
+/// Gives a loop an id. Ids are reused: a waker that outlives its loop may wake a task of another loop, which is harmless.
 pub(crate) fn register(mailbox: &Arc<Mailbox>) -> u16 {
     let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
     let free = registry.iter().position(Option::is_none).unwrap_or_else(|| {
@@ -150,7 +114,7 @@ pub(crate) fn deregister(loop_id: u16) {
     registry[usize::from(loop_id)] = None;
 }
 
-/// Wakes a task, from whatever thread this is.
+/// Wakes a task, from any thread.
 pub(crate) fn wake(id: TaskId) {
     let here = Core::try_current(|core| {
         core.id == id.loop_id() && {
@@ -169,7 +133,7 @@ fn wake_elsewhere(id: TaskId) {
     let mailbox = registry.get(usize::from(id.loop_id())).and_then(Option::clone);
     drop(registry);
     if let Some(mailbox) = mailbox {
-        // Refused only by a loop that has ended, where there is nobody to wake.
+        // Only a loop that has ended refuses it, and that has no tasks.
         let _ = mailbox.put(Mail::Wake(id), false);
     }
 }

@@ -2,24 +2,19 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+use crate::sync::{Arc, Mutex, lock};
 
 struct State<T> {
     value: Option<T>,
     waker: Option<Waker>,
-    /// The sender has gone, with or without having sent.
+    /// The sender is gone, whether or not it has sent a value.
     ended: bool,
 }
 
-type Shared<T> = Arc<Mutex<State<T>>>;
-
-fn with<T, R>(shared: &Shared<T>, f: impl FnOnce(&mut State<T>) -> R) -> R {
-    f(&mut shared.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-pub(crate) struct Sender<T>(Shared<T>);
-pub(crate) struct Receiver<T>(Shared<T>);
+pub(crate) struct Sender<T>(Arc<Mutex<State<T>>>);
+pub(crate) struct Receiver<T>(Arc<Mutex<State<T>>>);
 
 pub(crate) fn oneshot<T>() -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Mutex::new(State {
@@ -32,16 +27,16 @@ pub(crate) fn oneshot<T>() -> (Sender<T>, Receiver<T>) {
 
 impl<T> Sender<T> {
     pub(crate) fn send(self, value: T) {
-        with(&self.0, |state| state.value = Some(value));
+        lock(&self.0).value = Some(value);
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        let waker = with(&self.0, |state| {
-            state.ended = true;
-            state.waker.take()
-        });
+        let mut state = lock(&self.0);
+        state.ended = true;
+        let waker = state.waker.take();
+        drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -49,16 +44,15 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> Future for Receiver<T> {
-    /// `None` when the sender went without a word.
+    /// `None` if the sender was dropped without sending.
     type Output = Option<T>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        with(&self.0, |state| {
-            if state.ended {
-                return Poll::Ready(state.value.take());
-            }
-            state.waker = Some(context.waker().clone());
-            Poll::Pending
-        })
+        let mut state = lock(&self.0);
+        if state.ended {
+            return Poll::Ready(state.value.take());
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
     }
 }

@@ -445,7 +445,8 @@ impl Reply {
                 Some(Some(mut output)) => reply.with(|here| here.append(&mut output)),
                 _ => reply.abort(),
             }
-        });
+        })
+        .detach();
         RemoteReply {
             output: Output::default(),
             sender: Some(sender),

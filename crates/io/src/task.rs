@@ -1,4 +1,4 @@
-//! The slab of futures, the queue of those that can go on, and the wakers that put them there.
+//! The tasks of one loop: a slab of futures, the queue of those that are ready, and the wakers that queue them.
 //!
 //! ```text
 //!   waker   | loop 16 | generation 24 | index 24 |     one word, no reference count: cloning is copying
@@ -8,8 +8,8 @@
 //!      else: its mailbox     +----> must agree, or the wake-up is for a task long gone
 //! ```
 //!
-//! **Invariant:** a waker holds no pointer, so it may outlive its task and its loop, and be anywhere. The worst a stale
-//! one can do, when a generation comes round again, is to poll a task once too often, which futures must bear anyway.
+//! **Invariant:** a waker contains no pointer, so it may outlive its task and its loop, on any thread. The worst that a stale
+//! one can do, once generations wrap around, is to poll a task once too often, which futures must tolerate anyway.
 //!
 //! **Invariant:** no borrow of the slab is held while a future is polled or dropped.
 #![allow(unsafe_code)]
@@ -24,14 +24,14 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 use crate::mailbox;
 
 /// A future that the loop owns.
-pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
+pub(crate) type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;
 
 const INDEX_BITS: u32 = 24;
 const GENERATION_BITS: u32 = 24;
 const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 const GENERATION_MASK: usize = (1 << GENERATION_BITS) - 1;
 
-/// Tasks that one loop can hold: what an index of 24 bits can name, less the one that names the main future.
+/// The most tasks of one loop: the range of an index of 24 bits, less the one that names the main future.
 pub(crate) const TASKS_MAX: usize = INDEX_MASK;
 
 /// Which task of which loop.
@@ -49,7 +49,7 @@ impl TaskId {
         )
     }
 
-    /// The future that [`Loop::run`](crate::Loop::run) was given, which is in no slab.
+    /// The future passed to [`Loop::run`](crate::Loop::run), which is not in the slab.
     pub(crate) fn main(loop_id: u16) -> TaskId {
         TaskId::new(loop_id, 0, INDEX_MASK as u32)
     }
@@ -71,12 +71,12 @@ impl TaskId {
     }
 
     pub(crate) fn waker(self) -> Waker {
-        // SAFETY: the functions of `VTABLE` treat the data as a number and follow no pointer, so they are sound for
-        // every value, on every thread, at any time.
+        // SAFETY: the functions of `VTABLE` treat the data as a number and follow no pointer, so they are sound for every
+        // value, on every thread, at any time.
         unsafe { Waker::from_raw(raw_waker(self)) }
     }
 
-    /// The task that a waker of ours wakes; `None` for somebody else's.
+    /// The task that a waker wakes; `None` if the waker is not one of ours.
     pub(crate) fn of(waker: &Waker) -> Option<TaskId> {
         ptr::eq(waker.vtable(), &raw const VTABLE).then(|| TaskId(waker.data().addr()))
     }
@@ -95,11 +95,13 @@ fn raw_waker(id: TaskId) -> RawWaker {
 
 #[derive(Default)]
 struct Slot {
-    /// Away while it is polled.
-    future: Option<Task>,
+    /// `None` while it is polled.
+    future: Option<TaskFuture>,
     generation: u32,
-    /// Whether it stands in the queue, so that it stands there once.
+    /// Whether the slot is in the queue, where it must not be twice.
     queued: bool,
+    /// The task was aborted while it was polled.
+    aborted: bool,
 }
 
 /// The tasks of one loop.
@@ -111,8 +113,8 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// Takes a task in; it is ready at once.
-    pub(crate) fn insert(&mut self, task: Task) {
+    /// Adds a task, ready to be polled.
+    pub(crate) fn insert(&mut self, loop_id: u16, future: TaskFuture) -> TaskId {
         let index = self.free.pop().unwrap_or_else(|| {
             assert!(
                 self.slots.len() < TASKS_MAX,
@@ -122,13 +124,14 @@ impl Tasks {
             (self.slots.len() - 1) as u32
         });
         let slot = &mut self.slots[index as usize];
-        slot.future = Some(task);
+        slot.future = Some(future);
         if !mem::replace(&mut slot.queued, true) {
             self.ready.push_back(index);
         }
+        TaskId::new(loop_id, slot.generation, index)
     }
 
-    /// Queues a task, if it is still that one and not queued already.
+    /// Queues a task, unless it has ended or is queued already.
     #[inline]
     pub(crate) fn wake(&mut self, id: TaskId) {
         let Some(slot) = self.slots.get_mut(id.index()) else {
@@ -144,9 +147,9 @@ impl Tasks {
         self.ready.len()
     }
 
-    /// Takes the next ready task out to be polled; it must be [given back](Tasks::give_back) or
+    /// Takes out the next ready task to be polled; it must be [given back](Tasks::give_back) or
     /// [retired](Tasks::retire).
-    pub(crate) fn next(&mut self, loop_id: u16) -> Option<(TaskId, Task)> {
+    pub(crate) fn next(&mut self, loop_id: u16) -> Option<(TaskId, TaskFuture)> {
         while let Some(index) = self.ready.pop_front() {
             let slot = &mut self.slots[index as usize];
             slot.queued = false;
@@ -157,25 +160,54 @@ impl Tasks {
         None
     }
 
-    pub(crate) fn give_back(&mut self, id: TaskId, future: Task) {
-        self.slots[id.index()].future = Some(future);
+    /// Puts a task back that is still pending. If it was aborted meanwhile, it is retired and returned instead.
+    pub(crate) fn give_back(&mut self, id: TaskId, future: TaskFuture) -> Option<TaskFuture> {
+        let slot = &mut self.slots[id.index()];
+        if slot.aborted {
+            self.retire(id);
+            return Some(future);
+        }
+        slot.future = Some(future);
+        None
     }
 
-    /// Frees the place of a task that has ended.
+    /// Frees the slot of a task that has ended.
     pub(crate) fn retire(&mut self, id: TaskId) {
         let slot = &mut self.slots[id.index()];
         slot.generation = slot.generation.wrapping_add(1);
-        // A task that woke itself before it ended keeps its place in the queue, where `next` skips it, or the slot's
-        // next task takes it over.
+        slot.aborted = false;
+        // A task that woke itself before it ended leaves the slot in the queue. There `next` skips it, unless the slot's next
+        // task has taken it over.
         self.free.push(id.index() as u32);
     }
 
-    /// All tasks there are, for ending them.
-    pub(crate) fn take_all(&mut self) -> Vec<Task> {
-        self.slots
-            .iter_mut()
-            .filter_map(|slot| slot.future.take())
-            .collect()
+    /// Removes a task that has not ended and returns it to be dropped; one that is being polled is retired after that.
+    pub(crate) fn abort(&mut self, id: TaskId) -> Option<TaskFuture> {
+        let slot = &mut self.slots[id.index()];
+        if slot.generation as usize & GENERATION_MASK != id.generation() {
+            // It is being dropped with all others.
+            return None;
+        }
+        let future = slot.future.take();
+        match future {
+            Some(_) => self.retire(id),
+            None => slot.aborted = true,
+        }
+        future
+    }
+
+    /// Removes all tasks, to be dropped. None of them may be being polled.
+    pub(crate) fn take_all(&mut self) -> Vec<TaskFuture> {
+        let mut futures = Vec::new();
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            if let Some(future) = slot.future.take() {
+                slot.generation = slot.generation.wrapping_add(1);
+                self.free.push(index as u32);
+                futures.push(future);
+            }
+        }
+        futures
     }
 }
 
@@ -186,7 +218,7 @@ mod tests {
 
     fn tasks_with_one() -> Tasks {
         let mut tasks = Tasks::default();
-        tasks.insert(Box::pin(async {}));
+        tasks.insert(0, Box::pin(async {}));
         tasks
     }
 
@@ -194,7 +226,7 @@ mod tests {
     fn a_task_stands_in_the_queue_once() {
         let mut tasks = tasks_with_one();
         let (id, future) = tasks.next(3).unwrap();
-        tasks.give_back(id, future);
+        assert!(tasks.give_back(id, future).is_none());
         tasks.wake(id);
         tasks.wake(id);
         assert_eq!(tasks.ready(), 1);
@@ -203,13 +235,13 @@ mod tests {
     }
 
     #[test]
-    fn a_waker_of_a_task_that_ended_wakes_nobody() {
+    fn a_waker_of_a_task_that_ended_wakes_no_other() {
         let mut tasks = tasks_with_one();
         let (old, _) = tasks.next(0).unwrap();
         tasks.retire(old);
-        tasks.insert(Box::pin(async {}));
+        tasks.insert(0, Box::pin(async {}));
         let (new, future) = tasks.next(0).unwrap();
-        tasks.give_back(new, future);
+        assert!(tasks.give_back(new, future).is_none());
         assert_eq!(old.index(), new.index());
         tasks.wake(old);
         assert_eq!(tasks.ready(), 0);

@@ -120,14 +120,6 @@ impl Drop for Entered {
     }
 }
 
-/// Has a task run on this thread's loop.
-///
-/// # Panics
-/// When no loop runs on this thread.
-pub fn spawn(future: impl Future<Output = ()> + 'static) {
-    Core::with(|core| core.spawn(future));
-}
-
 /// Calls `f` when the tasks that are ready in this turn have run, before the loop waits: the place for what should happen
 /// once for many, such as one `fsync` for all that was appended.
 ///

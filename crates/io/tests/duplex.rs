@@ -57,7 +57,8 @@ fn a_notified_stream_writes_without_input() {
                 })
                 .await
             {}
-        });
+        })
+        .detach();
         settle().await;
         assert_eq!(calls.get(), 0);
         // However often it is asked in one turn, it is called once.
@@ -90,7 +91,8 @@ fn a_notification_is_kept_until_earlier_output_has_left() {
                 })
                 .await;
             server.close().await.unwrap();
-        });
+        })
+        .detach();
         settle().await;
         assert!(!called.get());
         client.read_exact(&mut vec![0; 100_000]).await.unwrap();
@@ -153,7 +155,8 @@ fn other_threads_notify() {
                 })
                 .await
             {}
-        });
+        })
+        .detach();
         let thread = thread::spawn(move || {
             for _ in 0..1000 {
                 value.fetch_add(1, Ordering::SeqCst);
@@ -193,7 +196,8 @@ fn a_closure_is_called_again_when_its_output_has_left() {
                 })
                 .await
             {}
-        });
+        })
+        .detach();
         settle().await;
         // Four fill the pair, the fifth is queued: no sixth is made before that has left.
         assert_eq!(frames.get(), 5);
@@ -223,7 +227,8 @@ fn blocked_output_does_not_stop_input_nor_the_other_way_round() {
                 })
                 .await
             {}
-        });
+        })
+        .detach();
         let sent = Rc::new(Cell::new(false));
         let done = Rc::clone(&sent);
         io::spawn(async move {
@@ -231,7 +236,8 @@ fn blocked_output_does_not_stop_input_nor_the_other_way_round() {
             writes.flush().await.unwrap();
             writes.shutdown().await.unwrap();
             done.set(true);
-        });
+        })
+        .detach();
         settle().await;
         client.send(&b"abc"[..]).await.unwrap();
         settle().await;
@@ -279,11 +285,13 @@ fn a_relay_ends_with_its_source_and_leaves_the_way_back_open() {
         io::spawn(async move {
             assert_eq!(from_client.relay(&mut to_upstream).await.unwrap(), 300_000);
             to_upstream.shutdown().await.unwrap();
-        });
+        })
+        .detach();
         io::spawn(async move {
             from_upstream.relay(&mut to_client).await.unwrap();
             to_client.shutdown().await.unwrap();
-        });
+        })
+        .detach();
         io::spawn(async move {
             let all = read_to_end(&mut upstream).await;
             upstream
@@ -291,7 +299,8 @@ fn a_relay_ends_with_its_source_and_leaves_the_way_back_open() {
                 .await
                 .unwrap();
             upstream.close().await.unwrap();
-        });
+        })
+        .detach();
         client.send(vec![b'x'; 300_000]).await.unwrap();
         client.shutdown_write().await.unwrap();
         assert_eq!(read_to_end(&mut client).await, b"300000 bytes");
@@ -415,7 +424,8 @@ fn a_deadline_ends_what_moves_all_the_time() {
             server.send(&b"408"[..]).await.unwrap();
             server.close().await.unwrap();
             *noted.borrow_mut() = Some(error);
-        });
+        })
+        .detach();
         for _ in 0..4 {
             client.send(&b"x"[..]).await.unwrap();
             clock.advance(ms(60));
@@ -457,7 +467,8 @@ fn a_deadline_that_is_lifted_or_moved_does_not_end_anything() {
         let cranking = clock.clone();
         io::spawn(async move {
             cranking.advance(ms(100));
-        });
+        })
+        .detach();
         let end = server.exchange(|_, _| 0).await;
         assert!(matches!(end, Err(Error::IdleTimeout { .. })), "{end:?}");
     });

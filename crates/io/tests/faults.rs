@@ -51,7 +51,8 @@ fn a_subscriber_that_only_receives_is_not_idle() {
                 server.send(&b"line\n"[..]).await.unwrap();
             };
             *noted.borrow_mut() = Some(error);
-        });
+        })
+        .detach();
         settle().await;
         for _ in 0..10 {
             crank(&clock, ms(60)).await;
@@ -132,7 +133,8 @@ fn a_late_reply_to_a_full_pipeline_is_not_cut() {
                     break;
                 }
             }
-        });
+        })
+        .detach();
         settle().await;
         crank(&clock, ms(100)).await;
         crank(&clock, ms(100)).await;
@@ -163,7 +165,8 @@ fn a_late_reply_after_a_half_close_is_not_cut() {
                 })
                 .await
             {}
-        });
+        })
+        .detach();
         settle().await;
         crank(&clock, ms(100)).await;
         crank(&clock, ms(100)).await;
@@ -190,7 +193,7 @@ fn a_peer_that_does_not_read_is_idle_though_a_reply_is_open() {
         first.write(&vec![0; 1 << 20]);
         drop(first);
         let cranking = clock.clone();
-        io::spawn(async move { crank(&cranking, ms(100)).await });
+        io::spawn(async move { crank(&cranking, ms(100)).await }).detach();
         let end = server.exchange(|_, _| 0).await;
         assert!(matches!(end, Err(Error::IdleTimeout { .. })), "{end:?}");
     });
@@ -219,7 +222,8 @@ fn who_holds_the_most_pays() {
                         }
                     };
                     ends.borrow_mut().push((name, end));
-                });
+                })
+                .detach();
                 client.send(vec![b'x'; bytes]).await.unwrap();
                 settle().await;
                 client
@@ -306,7 +310,8 @@ fn to_wait_for_much_input_gives_way() {
                 counted.set(counted.get() + 1);
                 io::yield_now().await;
             }
-        });
+        })
+        .detach();
         let exchange = server.exchange(|input, _| input.len()).await.unwrap();
         assert_eq!(exchange, Exchange::Open);
         assert!(others.get() >= 2, "others ran {} times", others.get());
@@ -320,7 +325,7 @@ fn to_end_many_tasks_takes_time_for_each_but_no_more() {
     let mut this = Loop::new(Config::default()).unwrap();
     this.run(async {
         for _ in 0..200_000 {
-            io::spawn(std::future::pending());
+            io::spawn(std::future::pending::<()>()).detach();
         }
         settle().await;
     });
@@ -338,7 +343,7 @@ fn a_reply_waits_for_room_and_learns_that_its_stream_has_gone() {
         let mut reply = replies.open().unwrap();
         let written = Rc::new(Cell::new(0));
         let count = Rc::clone(&written);
-        io::spawn(async move { while let Ok(Exchange::Open) = server.exchange(|_, _| 0).await {} });
+        io::spawn(async move { while let Ok(Exchange::Open) = server.exchange(|_, _| 0).await {} }).detach();
         let gone = Rc::new(Cell::new(false));
         let told = Rc::clone(&gone);
         io::spawn(async move {
@@ -347,7 +352,8 @@ fn a_reply_waits_for_room_and_learns_that_its_stream_has_gone() {
                 count.set(count.get() + 1000);
             }
             told.set(reply.is_gone());
-        });
+        })
+        .detach();
         settle().await;
         let stuck = written.get();
         // What the pair holds, what was queued, and what may wait behind that.
@@ -379,7 +385,7 @@ fn a_reply_that_is_held_back_leaves_when_it_is_released() {
         let (mut client, mut server) = Stream::pair();
         let replies = server.replies(10);
         let [mut first, mut second, mut third, mut fourth] = [(); 4].map(|()| replies.open().unwrap());
-        io::spawn(async move { while let Ok(Exchange::Open) = server.exchange(|_, _| 0).await {} });
+        io::spawn(async move { while let Ok(Exchange::Open) = server.exchange(|_, _| 0).await {} }).detach();
         first.write(b"1");
         second.hold_back();
         second.write(b"2");

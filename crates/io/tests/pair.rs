@@ -70,7 +70,7 @@ fn fed_byte_by_byte_equals_fed_at_once() {
     for step in [1, 2, 7, 1000, 4095, 4096, 4097, lines.len()] {
         let answer = run(small(), async {
             let (mut client, server) = Stream::pair();
-            io::spawn(count_lines(server));
+            io::spawn(count_lines(server)).detach();
             for part in lines.chunks(step) {
                 client.send(part).await.unwrap();
                 if step < 10 {
@@ -119,7 +119,8 @@ fn a_closure_is_called_again_only_when_there_is_what_it_needs() {
                 });
                 assert_eq!(turn.await.unwrap(), Exchange::Open);
             }
-        });
+        })
+        .detach();
         for (bytes, expected) in [(5, &[5][..]), (1, &[5, 6]), (15, &[5, 6]), (1, &[5, 6, 20])] {
             client.send(vec![b'x'; bytes]).await.unwrap();
             settle().await;
@@ -149,7 +150,8 @@ fn output_of_a_reader_who_never_reads_stops_the_requests() {
                 })
                 .await
             {}
-        });
+        })
+        .detach();
         client.send(vec![b'?'; 1000]).await.unwrap();
         settle().await;
         // The pair holds 64 KiB, so the 17th answer is queued and no 18th made.
@@ -203,7 +205,7 @@ fn pieces_leave_in_order_and_are_dropped_when_taken() {
             input.len()
         });
         assert_eq!(turn.await.unwrap(), Exchange::Open);
-        io::spawn(async move { server.close().await.unwrap() });
+        io::spawn(async move { server.close().await.unwrap() }).detach();
         let mut first = vec![0; 131_000];
         settle().await;
         assert!(
@@ -254,7 +256,8 @@ fn bodies_are_read_past_the_buffers_and_dropped() {
         io::spawn(async move {
             client.send(sent).await.unwrap();
             client.close().await.unwrap();
-        });
+        })
+        .detach();
         assert_eq!(server.exchange(|_, _| 4).await.unwrap(), Exchange::Open);
         assert!(server.buffered() > 0, "the body's beginning came with the head");
         let mut read = vec![0; body.len()];
@@ -278,7 +281,8 @@ fn answers_leave_while_a_body_is_awaited() {
             server.send(vec![b'a'; 100_000]).await.unwrap();
             server.read_exact(&mut [0; 5]).await.unwrap();
             server.close().await.unwrap();
-        });
+        })
+        .detach();
         // It sends its body only when it has the whole answer, of which a part was queued.
         client.read_exact(&mut vec![0; 100_000]).await.unwrap();
         client.send(&b"12345"[..]).await.unwrap();
@@ -299,8 +303,8 @@ fn a_connection_that_would_hold_too_much_is_ended_and_the_others_live() {
     this.run(async {
         let (mut greedy_client, mut greedy) = Stream::pair();
         let (mut modest_client, modest) = Stream::pair();
-        io::spawn(count_lines(modest));
-        io::spawn(async move { while greedy_client.send(vec![b'x'; 10_000]).await.is_ok() {} });
+        io::spawn(count_lines(modest)).detach();
+        io::spawn(async move { while greedy_client.send(vec![b'x'; 10_000]).await.is_ok() {} }).detach();
         let error = loop {
             match greedy.exchange(|_, _| Took::waiting(0, usize::MAX)).await {
                 Ok(Exchange::Open) => {}
@@ -359,9 +363,10 @@ fn a_panic_ends_its_connection_only() {
                     panic!("a handler's mistake, on purpose")
                 })
                 .await;
-        });
+        })
+        .detach();
         let (mut other_client, other) = Stream::pair();
-        io::spawn(count_lines(other));
+        io::spawn(count_lines(other)).detach();
         client.send(&b"?"[..]).await.unwrap();
         assert_eq!(read_to_end(&mut client).await, b"");
         other_client.send(&b"abc\n"[..]).await.unwrap();
@@ -386,7 +391,8 @@ fn a_busy_connection_gives_way() {
                 })
                 .await
             {}
-        });
+        })
+        .detach();
         let mut before = 0;
         while turns.get() < 1000 {
             io::yield_now().await;

@@ -59,7 +59,8 @@ fn what_goes_into_a_filter_comes_out_of_it() {
         io::spawn(async move {
             to.send(sent).await.unwrap();
             to.close().await.unwrap();
-        });
+        })
+        .detach();
         assert!(read_to_end(&mut from).await == expected);
         assert!(ended(child).await.success());
     });
@@ -92,7 +93,8 @@ fn many_processes_run_at_once_and_each_end_is_seen() {
                 let child = start(&command).await.unwrap();
                 assert_eq!(ended(child).await.code(), Some(status));
                 done.set(done.get() + 1);
-            });
+            })
+            .detach();
         }
         while done.get() < count {
             io::sleep(Duration::from_millis(1)).await;

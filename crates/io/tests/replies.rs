@@ -79,7 +79,8 @@ async fn three() -> (Stream, impl Fn(usize) -> Reply) {
     io::spawn({
         let open = Rc::clone(&open);
         async move { drop(open_for_each_byte(server, move || replies.open(), open).await) }
-    });
+    })
+    .detach();
     client.send(&b"???"[..]).await.unwrap();
     settle().await;
     (client, move |index| open.borrow_mut()[index].take().unwrap())
@@ -148,7 +149,8 @@ fn a_panic_with_a_reply_in_hand_does_not_pass_for_an_answer() {
             let mut reply = second;
             reply.write(b"half");
             panic!("on purpose");
-        });
+        })
+        .detach();
         // The first half had left already; what matters is that nothing follows it.
         assert_eq!(there(&mut client).await, "1half");
         assert_eq!(
@@ -187,7 +189,8 @@ fn no_more_are_open_than_may_be() {
         io::spawn({
             let open = Rc::clone(&open);
             async move { drop(open_for_each_byte(server, move || replies.open(), open).await) }
-        });
+        })
+        .detach();
         client.send(vec![b'?'; 10]).await.unwrap();
         settle().await;
         assert_eq!(open.borrow().len(), 4);
@@ -216,7 +219,8 @@ fn parked_bytes_stop_the_requests() {
         io::spawn({
             let open = Rc::clone(&open);
             async move { drop(open_for_each_byte(server, move || replies.open(), open).await) }
-        });
+        })
+        .detach();
         client.send(&b"??"[..]).await.unwrap();
         settle().await;
         let mut second = open.borrow_mut()[1].take().unwrap();
@@ -241,7 +245,8 @@ fn unordered_replies_leave_whole_as_they_finish() {
         io::spawn({
             let open = Rc::clone(&open);
             async move { drop(open_for_each_byte(server, move || replies.open(), open).await) }
-        });
+        })
+        .detach();
         client.send(&b"???"[..]).await.unwrap();
         settle().await;
         assert_eq!(open.borrow().len(), 2);

@@ -380,7 +380,8 @@ fn a_half_closed_client_gets_answers_that_are_still_worked_on() {
                             // Later requests are answered sooner.
                             io::sleep(Duration::from_millis(u64::from(b'e' - letter) * 10)).await;
                             reply.write(&[letter]);
-                        });
+                        })
+                        .detach();
                     }
                     input.len()
                 })
@@ -450,9 +451,10 @@ fn a_single_loop_listens_and_connects() {
         let address = listener.address().clone();
         io::spawn(async move {
             while let Ok(stream) = listener.accept().await {
-                io::spawn(echo(stream));
+                io::spawn(echo(stream)).detach();
             }
-        });
+        })
+        .detach();
         let mut stream = Stream::connect(&address).await.unwrap();
         assert_eq!(stream.peer().to_string(), address.to_string());
         assert!(matches!(stream.local(), Peer::Tcp(_)) && !stream.is_tls());

@@ -139,7 +139,8 @@ fn blocking_work_does_not_block_the_loop() {
         io::spawn(async move {
             io::yield_now().await;
             sender.send(42).unwrap();
-        });
+        })
+        .detach();
         assert_eq!(work.await, 42);
     });
 }
@@ -153,7 +154,8 @@ fn more_blocking_work_than_fits_waits_for_room() {
             io::spawn(async move {
                 io::offload(|| ()).await;
                 finished.fetch_add(1, Ordering::Relaxed);
-            });
+            })
+            .detach();
         }
         while finished.load(Ordering::Relaxed) < 5000 {
             io::sleep(Duration::from_millis(1)).await;
@@ -203,7 +205,8 @@ fn tasks_that_did_not_end_are_dropped_with_their_loop() {
         io::spawn(async move {
             let _noted = task;
             std::future::pending::<()>().await;
-        });
+        })
+        .detach();
     });
     this.remote().post(move || drop(mail));
     assert_eq!(dropped.load(Ordering::Relaxed), 0);

@@ -38,7 +38,8 @@ fn sleepers_wake_in_time_and_not_before() {
             io::spawn(async move {
                 io::sleep(ms(time)).await;
                 woken.borrow_mut().push(time);
-            });
+            })
+            .detach();
         }
         for (step, expected) in [(9, &[][..]), (1, &[10]), (19, &[10, 20]), (1, &[10, 20, 30])] {
             crank(&clock, ms(step)).await;
@@ -59,7 +60,8 @@ fn a_time_out_drops_what_is_late_and_leaves_what_is_not() {
             for _ in 0..10 {
                 crank(&cranking, ms(10)).await;
             }
-        });
+        })
+        .detach();
         assert_eq!(io::timeout(ms(50), async { 7 }).await, Some(7));
         assert_eq!(io::timeout(ms(50), io::sleep(ms(20))).await, Some(()));
         assert_eq!(io::timeout(ms(20), io::sleep(ms(50))).await, None);
@@ -94,7 +96,8 @@ fn the_end_of_a_turn_comes_after_its_tasks_and_before_the_next() {
                 });
                 io::yield_now().await;
                 order.borrow_mut().push(format!("next task {name}"));
-            });
+            })
+            .detach();
         }
         for _ in 0..4 {
             io::yield_now().await;
@@ -130,7 +133,8 @@ fn an_idle_stream_times_out_and_a_lively_one_does_not() {
                 }
             };
             *noted.borrow_mut() = Some(result);
-        });
+        })
+        .detach();
         for _ in 0..5 {
             crank(&clock, ms(90)).await;
             assert!(end.borrow().is_none());
@@ -197,7 +201,8 @@ fn a_stream_with_an_open_reply_does_not_time_out() {
             drop(reply);
             crank(&cranking, ms(99)).await;
             crank(&cranking, ms(100)).await;
-        });
+        })
+        .detach();
         let end = server.exchange(|_, _| 0).await;
         assert!(matches!(end, Err(Error::IdleTimeout { .. })), "{end:?}");
         client.read_exact(&mut [0; 7]).await.unwrap();
@@ -211,7 +216,7 @@ fn a_reader_who_stopped_reading_times_out() {
         server.set_idle_timeout(ms(100));
         server.send(vec![0; 100_000]).await.unwrap();
         let cranking = clock.clone();
-        io::spawn(async move { crank(&cranking, ms(100)).await });
+        io::spawn(async move { crank(&cranking, ms(100)).await }).detach();
         assert!(matches!(server.flush().await, Err(Error::IdleTimeout { .. })));
     });
 }
@@ -232,7 +237,8 @@ fn a_listener_gives_its_time_out_to_its_connections() {
             loop {
                 crank(&clock, ms(10)).await;
             }
-        });
+        })
+        .detach();
         assert!(matches!(
             server.exchange(|_, _| 0).await,
             Err(Error::IdleTimeout { .. })

@@ -40,7 +40,8 @@ fn main() {
                     (format!("{number}\n").into_bytes(), Some(number))
                 );
                 done.set(done.get() + 1);
-            });
+            })
+            .detach();
         }
         let all = async {
             while done.get() < count {

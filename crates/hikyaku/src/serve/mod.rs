@@ -128,7 +128,7 @@ async fn live(flags: &Serve, config: &Config) -> ExitCode {
     };
     say(&banner::text(open.iter().map(|open| open.bound.address())));
     manager.tell(State::Ready);
-    io::spawn(stores.clone().keep());
+    io::spawn(stores.clone().keep()).detach();
     loop {
         match io::timeout(FIGURES, signals.next()).await {
             Some(stop::RELOAD) => {

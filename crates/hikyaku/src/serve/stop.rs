@@ -27,7 +27,8 @@ pub(super) async fn run(loops: Loops, open: &[Open], mut signals: Signals) -> Ex
         while signals.next().await == RELOAD {}
         tracing::warn!("ended at once by a second signal");
         std::process::exit(1);
-    });
+    })
+    .detach();
     io::offload(move || loops.stop(patience)).await;
     tracing::info!("drained");
     ExitCode::SUCCESS

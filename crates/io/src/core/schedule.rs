@@ -44,8 +44,15 @@ impl Scheduler {
 }
 
 impl Core {
-    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + 'static) {
-        self.scheduler.tasks.borrow_mut().insert(Box::pin(future));
+    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + 'static) -> TaskId {
+        let mut tasks = self.scheduler.tasks.borrow_mut();
+        tasks.insert(self.id, Box::pin(future))
+    }
+
+    /// Drops a task that has not ended; one that is being polled, when it next waits.
+    pub(crate) fn abort(&self, id: TaskId) {
+        let future = self.scheduler.tasks.borrow_mut().abort(id);
+        self.guard("the end of a task", move || drop(future));
     }
 
     #[inline]
@@ -90,7 +97,10 @@ impl Core {
                 future.as_mut().poll(&mut Context::from_waker(&waker))
             });
             if matches!(polled, Some(poll) if poll.is_pending()) {
-                tasks.borrow_mut().give_back(id, future);
+                let aborted = tasks.borrow_mut().give_back(id, future);
+                if aborted.is_some() {
+                    self.guard("the end of a task", move || drop(aborted));
+                }
             } else {
                 tasks.borrow_mut().retire(id);
                 self.guard("the end of a task", move || drop(future));

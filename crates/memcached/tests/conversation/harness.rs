@@ -16,7 +16,7 @@ impl Server {
     /// A connection, served by a task of the present loop.
     pub(crate) fn connect(&self) -> Client {
         let (ours, theirs) = Stream::pair();
-        io::spawn(self.endpoint.clone().serve(theirs));
+        io::spawn(self.endpoint.clone().serve(theirs)).detach();
         Client {
             stream: ours,
             input: Vec::new(),
