@@ -69,9 +69,9 @@ fuzz-long: ## compare a million random printf calls (QRINTF_FUZZ_SEED=N) and 50,
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof a_million_calls -- --ignored --nocapture
 	NOSHELL_FUZZ=$(NOSHELL_FUZZ) $(CARGO) test --locked -p hikyaku-noshell --test fuzz
 
-test-long: ## slow tests: build six programs with qrintf-cc and run their tests, start 100,000 processes
+test-long: ## slow tests: build eleven programs with qrintf-cc and test them, start 100,000 processes
 	tests/install-long
-	$(CARGO) test --locked -p hikyaku-qrintf --test proof programs:: -- --include-ignored --nocapture --test-threads 1
+	$(CARGO) test --locked -p hikyaku-qrintf --test proof -- programs:: corpus:: --include-ignored --nocapture --test-threads 1
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
 	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
 

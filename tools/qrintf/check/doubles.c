@@ -79,7 +79,7 @@ static double value(void)
     }
 }
 
-/* Whether the runtime promises to write it itself. */
+/* True if the runtime promises to write it itself. */
 static int promised(double v, char letter, unsigned int flags, int precision)
 {
     if (precision < 0)
@@ -116,7 +116,7 @@ static void expect(double v, int width, int precision)
     }
 }
 
-/* What is not C's default is libc's affair: here the rounding modes, in point.c the decimal point. */
+/* Other than C's default is left to libc: here the rounding modes, in point.c the decimal point. */
 static void rounding_is_left(void)
 {
 #ifdef FE_UPWARD

@@ -9,7 +9,8 @@
  *
  *     snprintf(to, size, "%d %s", 5, name)     qrintf_interpret(to, size, "%d %s", {5: int, name: string}, 2)
  *
- * What does not fit, and what the parser does not know, is libc's, as in C. Lost are the compiler's warnings about formats.
+ * Text that does not fit and formats that the parser does not know are left to libc, as in C. The compiler does not check
+ * formats of these calls.
  */
 #ifndef QRINTF_CXX_H
 #define QRINTF_CXX_H
@@ -288,7 +289,7 @@ QRINTF_OVERLOAD sprintf(char *to, const char *format, First first, Rest... rest)
     return end ? (int)(end - to) : QRINTF_SLOW_SPRINTF(to, object, format, first, rest...);
 }
 
-/* What prints elsewhere: the text is written on the stack first, as far as it fits. */
+/* Functions that print: the text is written on the stack first, as far as it fits. */
 #define QRINTF_PRINT(function, type, finish)                                                \
     QRINTF_OVERLOAD function(type target, const char *format, First first, Rest... rest)     \
     {                                                                                       \

@@ -15,7 +15,7 @@
 
 /*
  * The type that an argument has when it is passed: arrays and functions are pointers, bit-fields and small integers int.
- * A pointer that is no string may be of variably modified type, and __typeof__ would evaluate it then; any pointer does.
+ * A pointer other than a string may be of variably modified type, and __typeof__ would evaluate it then; any pointer does.
  * The argument stands in a __typeof__ alone: within constants, clang takes no literal of a call for one.
  */
 #define QRINTF_STRINGS(yes, no) \
@@ -26,14 +26,14 @@
         (const volatile void *)0, 1 ? (argument) : 0)) qrintf_t##k##_t;
 #define QRINTF_SAMPLE(k) *(qrintf_t##k##_t *)0
 
-/* What an argument is: QRINTF_KIND_STRING, QRINTF_KIND_DOUBLE, or 16 and what __builtin_classify_type says. */
+/* An argument's class: QRINTF_KIND_STRING, QRINTF_KIND_DOUBLE, or 16 and what __builtin_classify_type says. */
 #define QRINTF_IS_INTEGER 17
 #define QRINTF_IS_POINTER 21
 #define QRINTF_CLASS(k)                                                                             \
     qrintf_a##k = _Generic(QRINTF_SAMPLE(k), float: QRINTF_KIND_DOUBLE, double: QRINTF_KIND_DOUBLE, \
                            QRINTF_STRINGS(QRINTF_KIND_STRING, 16 + __builtin_classify_type(QRINTF_SAMPLE(k))))
 
-/* Whether the argument's type is the one that the directive wants; signed and unsigned are the same to libc. */
+/* True if the argument's type is the one that the directive wants; signed and unsigned are the same to libc. */
 #define QRINTF_FITS(x, k)                                                                             \
     &&(qrintf_k##k <= QRINTF_KIND_CHARACTER                                                           \
            ? qrintf_a##k == QRINTF_IS_INTEGER && sizeof(qrintf_t##k##_t) == (qrintf_z##k > 4 ? 8 : 4) \
@@ -71,7 +71,7 @@
 #define QRINTF_DECIDE_(need, shape, k, z, c, w, r, f) \
     enum { need = QRINTF_NEED(k, z, c, r, f), shape = QRINTF_SHAPE(z, w, r, f) };
 
-/* Whether the room depends on the arguments' values too. */
+/* True if the room depends on the arguments' values too. */
 #define QRINTF_VARIES(x, k) || qrintf_k##k == QRINTF_KIND_STAR || qrintf_k##k == QRINTF_KIND_STRING
 
 /* A width or precision; a star is what the last argument of one was. */

@@ -16,8 +16,8 @@
  * After step k, qrintf_p<k> is the position, qrintf_s<k> the state (2: after the precision's star), qrintf_f<k> the
  * flags, qrintf_w<k> and qrintf_r<k> width and precision (QRINTF_NONE, QRINTF_STAR), qrintf_c<k> the letter (0 for a
  * star), qrintf_z<k> the size of the integer meant, qrintf_k<k> the kind of argument that is wanted, and qrintf_e<k> the
- * first error so far. The text before the directive is [p<k-1>, q<k>); x<k> is q<k> unless there is a "%%" in it, of which
- * there may be two.
+ * first error so far. The text before the directive is [p<k-1>, q<k>); x<k> is q<k> unless there is a "%%" in it; there
+ * may be two.
  *
  * Invariant: no position is beyond the literal's terminator, whatever the format is.
  */
@@ -27,7 +27,7 @@
 #define QRINTF_NONE (-1)
 #define QRINTF_STAR (-2)
 
-/* What an argument has to be: the first of them integers, the last ones what libc may have to write after all. */
+/* The kinds of arguments: the first of them integers, the last ones what libc may have to write after all. */
 #define QRINTF_KIND_UNKNOWN 0
 #define QRINTF_KIND_STAR 1
 #define QRINTF_KIND_SIGNED 2
@@ -38,8 +38,8 @@
 #define QRINTF_KIND_DOUBLE 7
 
 /*
- * What the characters from '@' on mean: as a conversion the kind that they ask for, as a length the size of an integer,
- * with 1 added where the letter cannot be doubled. None is both, as a conversion cannot be one of "hljzt".
+ * The meaning of the characters from '@' on: as a conversion the kind that they ask for, as a length the size of an integer,
+ * with 1 added where the letter cannot be doubled. No character is both, as a conversion cannot be one of "hljzt".
  */
 #ifdef __LP64__
 #define QRINTF_LONG "\10"
@@ -54,7 +54,7 @@
     "\0\0\0\4\2\7\7\7\2\2\11\0" QRINTF_LONG "\0\0\3"                   /* cdefg h i j l o */ \
     "\6\0\0\5" QRINTF_WORD "\3\0\0\3\0" QRINTF_WORD "\0\0\0\0\0"       /* p s t u x z */
 
-/* Whether the format is a literal: of those that are constant, the one that is an array. */
+/* True if the format is a literal: a constant that is an array. */
 #define QRINTF_IS_LITERAL(f) (__builtin_constant_p(f) && __builtin_types_compatible_p(__typeof__(f), char[]))
 /* The format if it is a literal, else an empty one, so that what follows is constant in any case. */
 #define QRINTF_LITERAL(f) __builtin_choose_expr(qrintf_literal, f, "")
@@ -104,7 +104,7 @@ static const char qrintf_meanings[] __attribute__((__unused__)) = QRINTF_MEANING
 #define QRINTF_LENGTHS(i) __builtin_strspn(qrintf_format + i, "hljzt")
 #endif
 
-/* What the character at i means, if it is one of those in qrintf_meanings, else 0. */
+/* The meaning of the character at i by qrintf_meanings; 0 if it is not in there. */
 #define QRINTF_MEANING(i) ((QRINTF_BYTE(i) & 192) == 64 ? qrintf_meanings[QRINTF_BYTE(i) & 63] : 0)
 /* The number that up to three digits are, which end before i. */
 #define QRINTF_NUMBER(i, n)                                                                       \

@@ -12,7 +12,7 @@
 #ifndef QRINTF_REPORT_H
 #define QRINTF_REPORT_H
 
-/* What became of a call. */
+/* The outcome of a call. */
 #define QRINTF_SPECIALIZED 0
 #define QRINTF_NOT_LITERAL 1   /* the format is not a string literal */
 #define QRINTF_NOT_NEEDED 2    /* there is nothing to format */
@@ -22,7 +22,7 @@
 #define QRINTF_NOT_THAT_TYPE 6 /* an argument is not what its directive wants */
 #define QRINTF_TOO_LONG 7      /* width, precision or text */
 
-/* What became of a whole file, which has no calls of ours then. */
+/* The outcome of a whole file without specialized calls. */
 #define QRINTF_DISABLED 8      /* QRINTF_DISABLE is defined in it */
 #define QRINTF_NOT_FOR_US 9    /* the compiler, the system or the dialect is none that we know */
 

@@ -19,7 +19,7 @@
 #ifndef QRINTF_RUNTIME_H
 #define QRINTF_RUNTIME_H
 
-/* Meant for functions of which there are several versions; here every copy is the same. */
+/* A warning about functions that exist in several versions; here every copy is the same. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wstatic-in-inline"

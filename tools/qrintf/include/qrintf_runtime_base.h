@@ -2,7 +2,7 @@
  * qrintf_runtime_base.h: linkage, types and exact stores of the runtime. See qrintf_runtime.h.
  *
  * Linkage. Every object file carries the functions that it uses, and the copies of a program's objects fold into one, so
- * that nobody has to change a link line, whatever links the program. Each compiler needs its own words for that:
+ * that no link line changes, whatever links the program. Each compiler has its own way to express that:
  *
  *     C++            an inline function with hidden visibility: a COMDAT group, as every inline function of C++ has.
  *     clang, C       a GNU inline function that is also weak: emitted where it is used, one symbol in the program. The
@@ -104,7 +104,7 @@
 #define QRINTF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define QRINTF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Whether libc is glibc (<stdio.h> has said so by now); uClibc claims it too. */
+/* glibc defines this macro in <stdio.h>; so does uClibc. */
 #if defined __GLIBC__ && !defined __UCLIBC__
 #define QRINTF_GLIBC 1
 #endif
@@ -191,7 +191,7 @@ QRINTF_INLINE char *qrintf_store_to_8(char *p, qrintf_u64_t bytes, unsigned int 
 
 /*
  * Stores the 8 - `zeros` highest bytes, zeros 0 to 7, without a branch, for lengths that cannot be foretold: up to three
- * bytes of any text, then both halves, where they belong if there are four bytes or more, else where nobody looks.
+ * bytes of any text, then both halves, where they belong if there are four bytes or more, else into unused bytes.
  */
 QRINTF_INLINE char *qrintf_store_any(char *p, qrintf_u64_t right, unsigned int zeros)
 {

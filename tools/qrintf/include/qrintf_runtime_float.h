@@ -53,7 +53,7 @@ extern char *qrintf_nl_langinfo(int) __asm__("nl_langinfo");
 #define QRINTF_RADIXCHAR 0x10000
 #endif
 
-/* Whether the decimal point of this thread's locale is ".". In musl it always is. */
+/* True if the decimal point of this thread's locale is ".", as it always is in musl. */
 QRINTF_INLINE int qrintf_point_is_dot(void)
 {
 #ifdef QRINTF_GLIBC
@@ -64,7 +64,7 @@ QRINTF_INLINE int qrintf_point_is_dot(void)
 #endif
 }
 
-/* Whether this thread rounds to nearest, by the register that libc's printf looks at. Nothing here computes with floats. */
+/* True if this thread rounds to nearest, by the register that libc's printf looks at. Nothing here computes with floats. */
 QRINTF_INLINE int qrintf_rounds_to_nearest(void)
 {
 #ifdef __x86_64__
@@ -143,7 +143,7 @@ char *qrintf_places(char *p, qrintf_u64_t v, unsigned int count, int strip)
     return qrintf_block(p, qrintf_digits_8((qrintf_u32_t)v) >> (8 - count) * 8, count, strip);
 }
 
-/* integer "." decimals, of which there are `count`; the point only where something follows, or '#' asks for it. */
+/* integer "." and `count` decimals; the point only where something follows, or '#' asks for it. */
 QRINTF_INLINE char *qrintf_pointed(char *p, qrintf_u64_t integer, qrintf_u64_t decimals, int count, int hash, int strip)
 {
     p = qrintf_u64(p, integer);

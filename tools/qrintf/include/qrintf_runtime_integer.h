@@ -78,7 +78,7 @@ char *qrintf_u8(char *p, qrintf_u32_t v)
     return p + length;
 }
 
-/* %u of any number. What is in front of the last eight digits is a number too: short code compiles quickly. */
+/* %u of any number. The digits in front of the last eight are written as a number too: short code compiles quickly. */
 #define qrintf_u32_any QRINTF_VERSIONED(qrintf_u32_any)
 QRINTF_RUNTIME(qrintf_u32_any)
 char *qrintf_u32_any(char *p, qrintf_u32_t v)

@@ -2,7 +2,7 @@
  * qrintf_runtime_scale.h: a double times a power of ten, rounded to an integer as libc rounds. See qrintf_runtime.h.
  *
  * The digits that printf shows are those of round(v * 10^k), half to even, of the exact binary value. v is m * 2^e with
- * 64 bits of m; 10^k is 2^k times a power of five, of which 128 bits are kept. Up to 5^27 that is exact. Beyond it the
+ * 64 bits of m; 10^k is 2^k times a power of five, kept to 128 bits. Up to 5^27 that is exact. Beyond it the
  * product is short by less than QRINTF_SCALE_ERROR units of its last place, and never too large. So either the digits
  * are certain, or the value is a tie, which can be told exactly, or, about once in 2^60 values, libc has to say.
  * docs/guide/digits.md has the proof.
@@ -77,7 +77,7 @@ QRINTF_INLINE int qrintf_log10_two(int e)
     return e * 78913 >> 18;
 }
 
-/* What came of scaling: round(v * 10^(k - raised)), or raised == -1 if libc has to say. */
+/* The scaled value: round(v * 10^(k - raised)), or raised == -1 if libc has to write it. */
 typedef struct {
     qrintf_u64_t digits;
     int raised;

@@ -1,7 +1,7 @@
 /*
  * qrintf_runtime_string.h: strings, characters and pointers. See qrintf_runtime.h.
  *
- * What libc writes for a null pointer is its own affair: glibc's text is written here, any other libc writes its own.
+ * A null pointer: glibc's text is written here; any other libc is called to write its own.
  */
 #ifndef QRINTF_RUNTIME_STRING_H
 #define QRINTF_RUNTIME_STRING_H
@@ -22,7 +22,7 @@ QRINTF_INLINE qrintf_size_t qrintf_length(const char *s, int precision)
     return precision < 0 ? __builtin_strlen(s) : qrintf_strnlen(s, (qrintf_size_t)precision);
 }
 
-/* What a null pointer given to %s stands for: a string of its own, or NULL if libc has to say. */
+/* The text of a null pointer given to %s; NULL if libc has to write it. */
 QRINTF_INLINE const char *qrintf_null_text(int precision)
 {
 #ifdef QRINTF_GLIBC

@@ -22,7 +22,7 @@
 extern int qrintf_libc_sprintf(char *, const char *, ...) __asm__("sprintf");
 extern int qrintf_libc_snprintf(char *, qrintf_size_t, const char *, ...) __asm__("snprintf");
 
-/* What the buffer is known to hold, as _FORTIFY_SOURCE has it; libc aborts where a call asks for more. */
+/* The known size of the buffer, as _FORTIFY_SOURCE has it; libc aborts where a call asks for more. */
 #if defined __USE_FORTIFY_LEVEL && __USE_FORTIFY_LEVEL > 0
 extern int qrintf_libc_sprintf_chk(char *, int, qrintf_size_t, const char *, ...) __asm__("__sprintf_chk");
 extern int qrintf_libc_snprintf_chk(char *, qrintf_size_t, int, qrintf_size_t, const char *, ...) __asm__("__snprintf_chk");
@@ -84,8 +84,9 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 
 /*
  * One call with n arguments behind the format stands between QRINTF_OPEN and QRINTF_CLOSE: the two ways it can go, with a
- * comma between them. `left` is a reason of the function's own not to touch it. (The ways are no argument of a macro, as
- * the preprocessor scans those twice.)
+ * comma between them. `left` is a reason of the function's own not to touch it: one is that the name means a local variable
+ * of the program, which unlike a function has not the size 1. (The ways are not arguments of a macro: the preprocessor
+ * would scan them twice.)
  */
 #define QRINTF_OPEN(n, function, f, left, ...)                                             \
     QRINTF_EXTENSION ({                                                                    \
@@ -122,7 +123,7 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
     QRINTF_PUT_TEXT(n, T)           \
     (void)qrintf_width, (void)qrintf_precision, (void)qrintf_direct;
 
-/* Whether a buffer of `size` bytes holds a text with room `room` and its zero byte, and its length is an int. */
+/* True if a buffer of `size` bytes holds a text with room `room` and its zero byte, and its length is an int. */
 QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varies)
 {
     return room < size && (!varies || room < QRINTF_ROOM_MAX);
@@ -147,7 +148,7 @@ QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varie
     })
 
 #define QRINTF_SNPRINTF_N(n, d, size, f, ...)                                                                  \
-    QRINTF_OPEN(n, "snprintf", f, 0, __VA_ARGS__)                                                              \
+    QRINTF_OPEN(n, "snprintf", f, sizeof snprintf != 1, __VA_ARGS__)                                            \
     ({                                                                                                         \
         __label__ qrintf_slow;                                                                                 \
         const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                                  \
@@ -175,7 +176,7 @@ QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varie
     QRINTF_CLOSE
 
 #define QRINTF_SPRINTF_N(n, d, f, ...)                                                           \
-    QRINTF_OPEN(n, "sprintf", f, QRINTF_COPIES, __VA_ARGS__)                                     \
+    QRINTF_OPEN(n, "sprintf", f, QRINTF_COPIES || sizeof sprintf != 1, __VA_ARGS__)              \
     ({                                                                                           \
         __label__ qrintf_slow;                                                                   \
         const qrintf_size_t qrintf_object = QRINTF_OBJECT(d);                                    \
@@ -215,11 +216,14 @@ QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varie
 #define QRINTF_SPRINTF_MANY(...) QRINTF_LEAVE("sprintf", QRINTF_NOT_COUNTED, QRINTF_PLAIN_SPRINTF(__VA_ARGS__))
 #define QRINTF_SPRINTF_NONE(...) sprintf(__VA_ARGS__)
 
+/* QRINTF_KEEP_name says that the compiler is to know nothing about a function: -fno-builtin-name. */
+#if !defined QRINTF_KEEP_snprintf && (!defined __GLIBC__ || defined __USE_ISOC99 || defined __USE_UNIX98)
 #undef snprintf
-#undef sprintf
-#if !defined __GLIBC__ || defined __USE_ISOC99 || defined __USE_UNIX98
 #define snprintf(...) QRINTF_DISPATCH(QRINTF_SNPRINTF_, QRINTF_COUNT_3(__VA_ARGS__), __VA_ARGS__)
 #endif
+#ifndef QRINTF_KEEP_sprintf
+#undef sprintf
 #define sprintf(...) QRINTF_DISPATCH(QRINTF_SPRINTF_, QRINTF_COUNT_2(__VA_ARGS__), __VA_ARGS__)
+#endif
 
 #endif

@@ -12,6 +12,13 @@
 
 #define QRINTF_STACK_MAX 512
 
+/* The stream of printf, whatever the program makes of the names from here on. */
+typedef FILE qrintf_file_t;
+QRINTF_INLINE qrintf_file_t *qrintf_stdout(void)
+{
+    return stdout;
+}
+
 /*
  * One call that prints to `target`, of a type: `finish` takes what is written, `slow` and `plain` are libc's function
  * under our name and as it was called. Formats that the compiler turns into puts and the like are left to it.
@@ -40,16 +47,16 @@
     QRINTF_CLOSE
 
 #define QRINTF_PRINTF_N(n, f, ...)                                                                                     \
-    QRINTF_PRINT(n, "printf", QRINTF_PUTS, FILE *, stdout, qrintf_to_stream, qrintf_libc_fprintf, QRINTF_PLAIN_PRINTF, f, \
+    QRINTF_PRINT(n, "printf", QRINTF_PUTS || sizeof printf != 1, qrintf_file_t *, qrintf_stdout(), qrintf_to_stream, qrintf_libc_fprintf, QRINTF_PLAIN_PRINTF, f, \
                  __VA_ARGS__)
 #define QRINTF_FPRINTF_N(n, stream, f, ...)                                                                            \
-    QRINTF_PRINT(n, "fprintf", QRINTF_PUTS, FILE *, stream, qrintf_to_stream, qrintf_libc_fprintf, QRINTF_PLAIN_FPRINTF, f, \
+    QRINTF_PRINT(n, "fprintf", QRINTF_PUTS || sizeof fprintf != 1, qrintf_file_t *, stream, qrintf_to_stream, qrintf_libc_fprintf, QRINTF_PLAIN_FPRINTF, f, \
                  __VA_ARGS__)
 #define QRINTF_DPRINTF_N(n, descriptor, f, ...)                                                                        \
-    QRINTF_PRINT(n, "dprintf", 0, int, descriptor, qrintf_to_descriptor, qrintf_libc_dprintf, QRINTF_PLAIN_DPRINTF, f, \
+    QRINTF_PRINT(n, "dprintf", sizeof dprintf != 1, int, descriptor, qrintf_to_descriptor, qrintf_libc_dprintf, QRINTF_PLAIN_DPRINTF, f, \
                  __VA_ARGS__)
 #define QRINTF_ASPRINTF_N(n, string, f, ...)                                                                           \
-    QRINTF_PRINT(n, "asprintf", 0, char **, string, qrintf_to_allocation, qrintf_libc_asprintf, QRINTF_PLAIN_ASPRINTF, f, \
+    QRINTF_PRINT(n, "asprintf", sizeof asprintf != 1, char **, string, qrintf_to_allocation, qrintf_libc_asprintf, QRINTF_PLAIN_ASPRINTF, f, \
                  __VA_ARGS__)
 
 /* The call as it was written; QRINTF_PLAIN_PRINTF has the stream that printf does not name. */
@@ -83,16 +90,21 @@
 #define QRINTF_ASPRINTF_MANY(...) QRINTF_LEAVE("asprintf", QRINTF_NOT_COUNTED, QRINTF_PLAIN_ASPRINTF(__VA_ARGS__))
 #define QRINTF_ASPRINTF_NONE(...) asprintf(__VA_ARGS__)
 
+#ifndef QRINTF_KEEP_printf
 #undef printf
-#undef fprintf
 #define printf(...) QRINTF_DISPATCH(QRINTF_PRINTF_, QRINTF_COUNT_1(__VA_ARGS__), __VA_ARGS__)
+#endif
+#ifndef QRINTF_KEEP_fprintf
+#undef fprintf
 #define fprintf(...) QRINTF_DISPATCH(QRINTF_FPRINTF_, QRINTF_COUNT_2(__VA_ARGS__), __VA_ARGS__)
+#endif
 /* Only where <stdio.h> declares them: elsewhere the names are the program's. */
-#if defined __USE_XOPEN2K8 || !defined __GLIBC__
+#if !defined QRINTF_KEEP_dprintf && (defined __USE_XOPEN2K8 || !defined __GLIBC__)
 #undef dprintf
 #define dprintf(...) QRINTF_DISPATCH(QRINTF_DPRINTF_, QRINTF_COUNT_2(__VA_ARGS__), __VA_ARGS__)
 #endif
-#if defined __USE_GNU || (!defined __GLIBC__ && (defined _GNU_SOURCE || defined _BSD_SOURCE))
+#if !defined QRINTF_KEEP_asprintf \
+    && (defined __USE_GNU || (!defined __GLIBC__ && (defined _GNU_SOURCE || defined _BSD_SOURCE)))
 #undef asprintf
 #define asprintf(...) QRINTF_DISPATCH(QRINTF_ASPRINTF_, QRINTF_COUNT_2(__VA_ARGS__), __VA_ARGS__)
 #endif

@@ -1,7 +1,7 @@
 /*
  * stdio.h: stands before the system's <stdio.h> on qrintf-cc's search path, and adds qrintf to it.
  *
- * There is no guard here on purpose: the system's own header decides what a second inclusion does (some of them can be
+ * This file has no guard on purpose: the system's own header decides what a second inclusion does (some of them can be
  * asked for parts), and qrintf.h has a guard of its own.
  */
 #pragma GCC system_header

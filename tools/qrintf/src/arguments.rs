@@ -1,8 +1,7 @@
-//! What a compiler's command line asks for, as far as it matters here: is there C to specialize, or must every word
-//! stay as it is?
+//! Reads a compiler's command line: is there C to specialize, or must the command pass unchanged?
 //!
-//! **Invariant:** an argument of an option is never taken for an option: `-o -E.c`, `-Xlinker -E` and `-Wl,-E` are no
-//! preprocessing.
+//! **Invariant:** an argument of an option is never taken for an option: `-o -E.c`, `-Xlinker -E` and `-Wl,-E` do not
+//! mean preprocessing.
 //! **Invariant:** words are passed on as they came; nothing here edits one.
 
 mod options;
@@ -17,7 +16,7 @@ use options::{asks, definition, optimization, stops, takes_next};
 pub(crate) struct Word {
     /// The option or input as it was written.
     pub(crate) text: OsString,
-    /// What belongs to it and was written apart from it.
+    /// Its argument, if that is a separate word.
     pub(crate) argument: Option<OsString>,
 }
 
@@ -28,14 +27,20 @@ pub(crate) struct Arguments {
     pub(crate) words: Vec<Word>,
     /// The sources among them that could be specialized, and files of words, which may name more.
     pub(crate) sources: Vec<OsString>,
-    /// Whether one of them is C++.
+    /// True if one of them is C++.
     pub(crate) cxx: bool,
     /// Why the command is none of our business, if it is not.
     pub(crate) left: Option<Left>,
-    /// Whether the link-time optimizer will have the object.
+    /// True if the object is for the link-time optimizer.
     pub(crate) lto: bool,
     /// Whether `--qrintf-report` was among the words.
     pub(crate) report: bool,
+    /// True with `-c`: the command makes objects only.
+    pub(crate) compiles_only: bool,
+    /// True with `-v`: the compiler shows the commands it runs.
+    pub(crate) verbose: bool,
+    /// Functions of the family whose calls must stay as they are: `-fno-builtin-printf`.
+    pub(crate) kept: Vec<&'static str>,
 }
 
 /// Why a whole command is passed through unchanged.
@@ -95,10 +100,17 @@ pub(crate) fn read(mut words: impl Iterator<Item = OsString>, cxx: bool) -> Argu
         left,
         lto: scan.lto,
         report: scan.report,
+        compiles_only: scan.compiles_only,
+        verbose: scan.verbose,
+        kept: scan.kept,
     }
 }
 
-/// What has been seen so far. Where words contradict each other the last one wins, as in the compilers.
+/// The functions whose calls the headers specialize. A compiler that is told to know nothing about one of them must not be
+/// told about it by the headers; what it knows about others (`-fno-builtin-strlen`) has no bearing on formats.
+const FAMILY: [&str; 6] = ["printf", "fprintf", "dprintf", "sprintf", "snprintf", "asprintf"];
+
+/// The state of a scan over the words. Of contradicting words the last one wins, as in the compilers.
 #[derive(Default)]
 struct Scan {
     stop: Option<OsString>,
@@ -111,11 +123,17 @@ struct Scan {
     lto: bool,
     sources: Vec<OsString>,
     report: bool,
+    compiles_only: bool,
+    verbose: bool,
+    kept: Vec<&'static str>,
 }
 
 impl Scan {
     fn see(&mut self, word: &OsStr, argument: Option<&OsStr>, cxx: bool) {
         let bytes = word.as_encoded_bytes();
+        if argument.is_some_and(is_device) || is_device(word) {
+            self.stop.get_or_insert_with(|| argument.unwrap_or(word).into());
+        }
         if self.inputs_only || !bytes.starts_with(b"-") {
             return self.see_input(word, cxx);
         }
@@ -129,6 +147,13 @@ impl Scan {
             self.freestanding = None;
         } else if bytes == b"-fno-lto" || bytes.starts_with(b"-flto") {
             self.lto = bytes != b"-fno-lto";
+        } else if matches!(bytes, b"-c" | b"--compile") {
+            self.compiles_only = true;
+        } else if matches!(bytes, b"-v" | b"--verbose") {
+            self.verbose = true;
+        } else if let Some(name) = bytes.strip_prefix(b"-fno-builtin-") {
+            self.kept
+                .extend(FAMILY.iter().filter(|function| function.as_bytes() == name));
         } else if bytes == b"--" {
             self.inputs_only = true;
         } else if asks(bytes) {
@@ -188,6 +213,12 @@ fn is_file_of_words(word: &OsStr) -> bool {
     word.as_encoded_bytes().starts_with(b"@")
 }
 
+/// A file that may give its bytes only once, as a shell's `<(…)` does; the compiler may have to run twice.
+fn is_device(word: &OsStr) -> bool {
+    let bytes = word.as_encoded_bytes();
+    (bytes.starts_with(b"/dev/") && bytes != b"/dev/null") || bytes.starts_with(b"/proc/")
+}
+
 enum Language {
     C,
     CPlusPlus,
@@ -236,6 +267,7 @@ mod tests {
             "-O2 -ffreestanding -fhosted -c a.c",
             "-O2 -dumpbase a -c a.c",
             "-O2 a.c b.s",
+            "-O2 -fno-builtin-strlen -fno-builtin-printf -c a.c -o /dev/null",
         ] {
             assert_eq!(left(line), None, "{line}");
         }
@@ -280,7 +312,9 @@ mod tests {
             ("-O2 -nostdinc -c a.c", "-nostdinc"),
             ("-O2 -ffreestanding -c a.c", "-ffreestanding"),
             ("-O2 -fno-builtin -c a.c", "-fno-builtin"),
-            ("-O2 -fno-builtin-snprintf -c a.c", "-fno-builtin-snprintf"),
+            ("-O2 -wrapper gdb,--args -c a.c", "-wrapper"),
+            ("-O2 -include /dev/fd/63 -c a.c", "/dev/fd/63"),
+            ("-O2 /dev/stdin -c a.c", "/dev/stdin"),
             ("-O2 -print-file-name=libc.a a.c", "-print-file-name=libc.a"),
             ("-O2 -dumpversion a.c", "-dumpversion"),
             ("-O2 --version a.c", "--version"),
@@ -326,6 +360,20 @@ mod tests {
         ] {
             assert_eq!(of(line).lto, expected, "{line}");
         }
+    }
+
+    #[test]
+    fn functions_that_are_no_builtins_are_kept() {
+        let kept = |line: &str| of(line).kept;
+        assert_eq!(kept("-O2 -fno-builtin-strlen -c a.c"), [""; 0]);
+        assert_eq!(
+            kept("-O2 -fno-builtin-printf -fno-builtin-snprintf a.c"),
+            ["printf", "snprintf"]
+        );
+        assert_eq!(
+            kept("-O2 -fno-builtin-printf_unlocked -o -fno-builtin-printf a.c"),
+            [""; 0]
+        );
     }
 
     #[test]

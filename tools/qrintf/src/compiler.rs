@@ -1,7 +1,7 @@
 //! Which compiler a name stands for, and whether it can fold what the headers give it.
 //!
 //! The compiler is never asked: that would be a second process for each file. Its name tells, or the name that links
-//! lead to (`cc` → `gcc-12`), or the version's directory that is installed with it. What none of these tell is left to
+//! lead to (`cc` → `gcc-12`), or the version's directory that is installed with it. The rest is left to
 //! the headers, which look at the compiler's own macros and step aside for one that they do not know.
 
 use std::ffi::OsStr;
@@ -50,7 +50,7 @@ pub(crate) enum Unfit {
 /// Names of programs that take a compiler's whole command line and run it elsewhere, or not at all.
 const LAUNCHERS: &[&str] = &["ccache", "distcc", "sccache", "icecc", "buildcache"];
 
-/// What a file name says about the compiler in it.
+/// The compiler that a file name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     /// Of this family, and perhaps of this major version.
@@ -107,7 +107,7 @@ fn file_name(name: &OsStr) -> Option<&str> {
 
 fn named(name: &str) -> Named {
     let (base, major) = split_version(name);
-    // What stands before the last hyphen is a target or a dialect: `aarch64-linux-gnu-gcc`, `c99-gcc`.
+    // The part before the last hyphen is a target or a dialect: `aarch64-linux-gnu-gcc`, `c99-gcc`.
     match base.rsplit('-').next().unwrap_or(base) {
         "gcc" | "g++" => Named::As(Family::Gcc, major),
         "clang" | "clang++" => Named::As(Family::Clang, major),

@@ -1,4 +1,4 @@
-//! What can go wrong before the compiler runs; what goes wrong after that is the compiler's to say.
+//! Errors that occur before the compiler runs. Later ones are reported by the compiler.
 
 use std::ffi::OsString;
 use std::io;

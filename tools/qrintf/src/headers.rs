@@ -11,7 +11,7 @@ pub(crate) fn directory(program: &Path) -> Result<PathBuf, PathBuf> {
     let bin = program.parent().unwrap_or(Path::new("/"));
     let prefix = bin.parent().unwrap_or(Path::new("/"));
     let installed = prefix.join("lib/qrintf/include");
-    // Only beside cargo's own mark: an installed program must not look into a directory that somebody may create.
+    // Only beside a file of cargo's: an installed program must not search a directory that another user may create.
     let built = prefix.join("CACHEDIR.TAG").exists() || bin.join(".cargo-lock").exists();
     let sources = built.then(|| {
         let nearby = prefix.parent().map(|root| root.join("tools/qrintf/include"));

@@ -1,4 +1,4 @@
-//! `--qrintf-help`: what this program would do here, for a user who wonders.
+//! `--help`: what this program is, and which compiler and headers it would use here.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use crate::error::Error;
 use crate::headers;
 use crate::invocation::Invocation;
 
-/// What the headers of this build are known by. A compiler cache that looks at this program's bytes sees that another
-/// header came with it.
+/// A fingerprint of the headers. It is part of this program's bytes, so a compiler cache that hashes them notices a
+/// changed header.
 const FINGERPRINT: &str = env!("QRINTF_HEADERS");
 
 /// The text, for a program at `own` that found this compiler.
@@ -30,17 +30,19 @@ pub(crate) fn text(own: &Path, found: Result<Invocation, Error>) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!(
         "\
-qrintf-cc {version} compiles C with formats of sprintf and its family read at compile time.
+qrintf-cc {version}: compile C with printf formats read at compile time
 
 Usage: qrintf-cc [COMPILER] [--qrintf-report] ARGUMENTS...
   make CC=\"qrintf-cc gcc\"
 
-  COMPILER            gcc 11 or clang 14, or a later one; else $QRINTF_CC, else cc
-  --qrintf-report     list each call, its format, and whether it is specialized
-  -DQRINTF_DISABLE    leave all as it is
-  -DQRINTF_CXX        specialize C++ too
+  COMPILER            gcc 11, clang 14, or later [default: $QRINTF_CC, else cc]
+  --qrintf-report     List each call, its format, and whether it is specialized
+  -DQRINTF_DISABLE    Specialize nothing
+  -DQRINTF_CXX        Specialize C++ too
+  --help              Print this; `qrintf-cc gcc --help` prints gcc's help
+  --version           Print the compiler's version and this program's
 
-Environment: QRINTF_CC=COMPILER, QRINTF_REPORT=FILE
+Environment: QRINTF_CC=COMPILER, QRINTF_REPORT=FILE, QRINTF_STRICT=1
 Compiler:    {compiler}
 Headers:     {headers} ({FINGERPRINT})
 "

@@ -20,7 +20,7 @@ use crate::search::{Found, Search};
 /// The environment variable that lists programs which were run in the place of links to this one.
 pub(crate) const RAN: &str = "QRINTF_RAN";
 
-/// What is to run.
+/// The program to run and how to call it.
 #[derive(Debug)]
 pub(crate) struct Invocation {
     /// The program: the compiler, or the launcher before it.
@@ -43,6 +43,11 @@ impl Invocation {
         command.envs(self.ran.as_ref().map(|ran| (RAN, ran)));
         command
     }
+}
+
+/// True if this program was called by its own name, with a target before it or not, and not by a compiler's.
+pub(crate) fn has_own_name(called: &OsStr) -> bool {
+    called.as_bytes().ends_with(b"qrintf-cc")
 }
 
 /// Takes from `words` those that name the compiler, and finds it.
@@ -101,7 +106,7 @@ fn take_compiler(words: &mut VecDeque<OsString>, search: &Search<'_>) -> Vec<OsS
     taken
 }
 
-/// Whether a first word is a compiler, and not an input: it is named like one, or it can be executed and has no suffix
+/// True if a first word is a compiler, not an input: it is named like one, or it can be executed and has no suffix
 /// of something to compile or link.
 fn names_program(word: &OsStr, search: &Search<'_>) -> bool {
     let bytes = word.as_bytes();

@@ -6,16 +6,20 @@
 //!       │   arguments   is there C to specialize?
 //!       │   headers     where our stdio.h is
 //!       ▼
-//!   gcc -isystem PREFIX/lib/qrintf/include -O2 -c a.c         by execve: this process becomes the compiler
+//!   gcc -isystem PREFIX/lib/qrintf/include -O2 -c a.c         (attempt) and if that fails:
+//!   gcc -O2 -c a.c                                            by execve: this process becomes the compiler
 //! ```
 //!
 //! All the rest is the headers' doing. Their directory comes before every other `-isystem`, so that a C library given
 //! by that option is still behind them, and after every `-I`, so that a project's own `stdio.h` comes first.
 //!
-//! **Invariant:** one `execve`, no other process and no file, unless a report is asked for.
+//! **Invariant:** a command that the compiler accepts is accepted.
+//! **Invariant:** a command with nothing to specialize costs one `execve`; one that compiles costs one process.
 //! **Invariant:** nothing is printed, unless a compiler or the headers are missing or unfit, or a report is asked for.
 
+mod again;
 mod arguments;
+mod attempt;
 mod compiler;
 mod error;
 mod headers;
@@ -23,16 +27,17 @@ mod help;
 mod invocation;
 mod report;
 mod search;
+mod signals;
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::env;
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 
 use arguments::{Arguments, Left};
+use attempt::Attempt;
 use error::Error;
 use invocation::Invocation;
 use report::Sink;
@@ -41,27 +46,38 @@ use search::Search;
 fn main() -> ExitCode {
     let mut words: VecDeque<OsString> = env::args_os().collect();
     let called = words.pop_front().unwrap_or_else(|| "qrintf-cc".into());
-    let error = match run(called, words) {
-        Ok(never) => match never {},
-        Err(error) => error,
-    };
-    eprintln!("qrintf-cc: {error}");
-    ExitCode::from(error.status())
+    match run(&called, words) {
+        Ok(status) => end_as(status),
+        Err(error) => {
+            eprintln!("qrintf-cc: {error}");
+            ExitCode::from(error.status())
+        }
+    }
 }
 
-fn run(called: OsString, mut words: VecDeque<OsString>) -> Result<Infallible, Error> {
-    let own = env::current_exe().unwrap_or_else(|_| PathBuf::from(&called));
-    // What execvp takes when there is no PATH.
+/// Ends this process as the compiler ended.
+fn end_as(status: ExitStatus) -> ExitCode {
+    if let Some(signal) = status.signal() {
+        signals::end_by(signal);
+    }
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// The status of the compiler, if this process did not become it.
+fn run(called: &OsStr, mut words: VecDeque<OsString>) -> Result<ExitStatus, Error> {
+    let own = env::current_exe().unwrap_or_else(|_| PathBuf::from(called));
+    // The default of execvp.
     let path = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let search = Search {
         path: &path,
         own: &own,
     };
-    let help = words.pop_front_if(|word| word == "--qrintf-help").is_some();
-    let invocation = invocation::read(&called, &mut words, env::var_os("QRINTF_CC"), &search);
-    if help {
+    let question = Question::take(called, &mut words);
+    let invocation = invocation::read(called, &mut words, env::var_os("QRINTF_CC"), &search);
+    if let Question::Help = question {
         print!("{}", help::text(&own, invocation));
-        std::process::exit(0);
+        return Ok(ExitStatus::default());
     }
     let invocation = invocation?;
     let compiler = invocation.compiler.as_ref();
@@ -69,31 +85,81 @@ fn run(called: OsString, mut words: VecDeque<OsString>) -> Result<Infallible, Er
         words.into_iter(),
         compiler.is_some_and(|(name, _)| compiler::is_cxx(name)),
     );
-    let ours = words_of_ours(&invocation, &arguments, &own);
-    if let Some(sink) = sink(&arguments) {
-        match &ours {
-            Ok(ours) => report::specialized(&sink, &invocation, ours, &arguments),
-            Err(reason) => report::left(&sink, &arguments, reason),
+    if let Question::Version = question {
+        let status = wait(&invocation, &arguments)?;
+        println!("qrintf-cc {}", env!("CARGO_PKG_VERSION"));
+        return Ok(status);
+    }
+    let sink = sink(&arguments);
+    let reason = match fit(&invocation, &arguments, &own) {
+        Err(reason) => reason,
+        Ok(headers) => {
+            let ours = words_of_ours(&headers, &arguments);
+            match attempt::run(&invocation, &ours, &headers, &arguments)? {
+                Attempt::Done(status) => {
+                    if let Some(sink) = sink {
+                        report::specialized(&sink, &invocation, &ours, &arguments);
+                    }
+                    return Ok(status);
+                }
+                Attempt::Rejected(reason) => reason.to_owned(),
+            }
+        }
+    };
+    let Some(sink) = sink else {
+        return Err(become_compiler(invocation, &arguments));
+    };
+    let status = wait(&invocation, &arguments)?;
+    report::left(&sink, &arguments, &reason, status.success());
+    Ok(status)
+}
+
+/// A question to this program itself, not to a compiler.
+enum Question {
+    Help,
+    Version,
+    Nothing,
+}
+
+impl Question {
+    /// Looks at the first word: one behind a compiler's name is the compiler's, and so is every one that follows a link
+    /// with a compiler's name.
+    fn take(called: &OsStr, words: &mut VecDeque<OsString>) -> Self {
+        if !invocation::has_own_name(called) {
+            return Self::Nothing;
+        }
+        match words.front().and_then(|word| word.to_str()) {
+            Some("--help" | "--qrintf-help") => {
+                words.pop_front();
+                Self::Help
+            }
+            Some("--version") => Self::Version,
+            _ => Self::Nothing,
         }
     }
-    let mut command = invocation.command();
-    let source = command
-        .args(ours.unwrap_or_default())
-        .args(arguments.flat())
-        .exec();
-    Err(Error::Run {
-        path: invocation.program,
+}
+
+/// Runs the compiler with the user's words alone.
+fn wait(invocation: &Invocation, arguments: &Arguments) -> Result<ExitStatus, Error> {
+    let status = invocation.command().args(arguments.flat()).status();
+    status.map_err(|source| Error::Run {
+        path: invocation.program.clone(),
         source,
     })
 }
 
-/// What this program adds to the command, or why it is not one to add anything to. Where the user could do something
-/// about that, it is said at once.
-fn words_of_ours(
-    invocation: &Invocation,
-    arguments: &Arguments,
-    own: &Path,
-) -> Result<Vec<OsString>, String> {
+/// Becomes the compiler; what comes back is why that failed.
+fn become_compiler(invocation: Invocation, arguments: &Arguments) -> Error {
+    let source = invocation.command().args(arguments.flat()).exec();
+    Error::Run {
+        path: invocation.program,
+        source,
+    }
+}
+
+/// The directory of the headers, or why they have no place in this command. Where the user could do something about that,
+/// it is said at once.
+fn fit(invocation: &Invocation, arguments: &Arguments, own: &Path) -> Result<PathBuf, String> {
     if let Some(left) = &arguments.left {
         return Err(left.to_string());
     }
@@ -105,18 +171,33 @@ fn words_of_ours(
         reason
     };
     compiler::judge(name, path).map_err(|unfit| said(unfit.to_string()))?;
-    let headers = headers::directory(own).map_err(|missing| {
+    // A pipe cannot be read by a second run.
+    let pipe = |source: &&OsString| Path::new(source).metadata().is_ok_and(|file| !file.is_file());
+    if let Some(source) = arguments.sources.iter().find(pipe) {
+        return Err(format!("{} is not a regular file", source.display()));
+    }
+    headers::directory(own).map_err(|missing| {
         said(format!(
             "no headers in {}; `make install` puts them there",
             missing.display()
         ))
-    })?;
-    let mut ours = vec!["-isystem".into(), headers.into_os_string()];
+    })
+}
+
+/// The words that this program adds to a command.
+fn words_of_ours(headers: &Path, arguments: &Arguments) -> Vec<OsString> {
+    let mut ours = vec!["-isystem".into(), headers.as_os_str().to_owned()];
     // Lets gcc share the headers' functions between object files by a way that its link-time optimizer does not take.
     if !arguments.lto {
         ours.push("-DQRINTF_COMDAT".into());
     }
-    Ok(ours)
+    ours.extend(
+        arguments
+            .kept
+            .iter()
+            .map(|name| format!("-DQRINTF_KEEP_{name}").into()),
+    );
+    ours
 }
 
 /// Where a report is to go, if one is wanted of this command.

@@ -7,22 +7,23 @@
 //! ```
 //!
 //! The headers know, and note it in a section of the object file if asked to. The user's own object must not be another
-//! for being reported on, so each source is compiled once more beforehand, into a file that is read and thrown away.
+//! for being reported on, so each source is compiled once more afterwards, into a file that is read and thrown away.
 //!
 //! **Invariant:** what the user's command writes, it writes the same with a report as without.
 //! **Invariant:** a file of reports receives all lines of a source by one write at its end, so that the lines of
 //! processes which run at the same time do not mix.
 
-mod again;
 mod note;
 mod object;
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::Stdio;
 
+use crate::again;
 use crate::arguments::Arguments;
 use crate::invocation::Invocation;
 use note::Note;
@@ -35,7 +36,7 @@ pub(crate) enum Sink {
     File(OsString),
 }
 
-/// What there is to tell about a source.
+/// The report on one source.
 enum Told {
     /// Each of its calls.
     Calls(Vec<Note>),
@@ -49,8 +50,9 @@ enum Told {
 
 /// Reports on each source of a command that is specialized with the words `ours` before the user's.
 pub(crate) fn specialized(sink: &Sink, invocation: &Invocation, ours: &[OsString], arguments: &Arguments) {
+    let ours: Vec<OsString> = ours.iter().cloned().chain(["-DQRINTF_REPORT".into()]).collect();
     for source in &arguments.sources {
-        let told = match again::compile(invocation, ours, arguments, source) {
+        let told = match again::compile(invocation, &ours, arguments, source, Stdio::null()) {
             Ok(Some(object)) => match note::read_all(&object) {
                 notes if let Some(reason) = notes.iter().find_map(Note::about_the_file) => {
                     Told::Left(reason.into())
@@ -65,10 +67,14 @@ pub(crate) fn specialized(sink: &Sink, invocation: &Invocation, ours: &[OsString
     }
 }
 
-/// Reports that each source was left for one `reason`.
-pub(crate) fn left(sink: &Sink, arguments: &Arguments, reason: &dyn fmt::Display) {
+/// Reports that each source was left for one `reason`, or did not compile even so.
+pub(crate) fn left(sink: &Sink, arguments: &Arguments, reason: &str, compiled: bool) {
+    let told = match compiled {
+        true => Told::Left(reason.to_owned()),
+        false => Told::NotCompiled,
+    };
     for source in &arguments.sources {
-        deliver(sink, source, &Told::Left(reason.to_string()));
+        deliver(sink, source, &told);
     }
 }
 
@@ -91,7 +97,7 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// A report that cannot be made is no reason not to compile.
+/// Warns that a report cannot be written; the compilation goes on.
 fn complain(place: &Path, fault: &io::Error) {
     eprintln!("qrintf-cc: no report: {}: {fault}", place.display());
 }

@@ -7,14 +7,14 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What a name led to.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// The first that `PATH` has, or the path itself.
     First(PathBuf),
     /// One behind this program: it must be called by its path, as its name leads here.
     Behind(PathBuf),
-    /// Something of this name that nobody may execute.
+    /// A file of this name that is not executable.
     Forbidden(PathBuf),
     /// Nothing but this program has the name.
     Itself,

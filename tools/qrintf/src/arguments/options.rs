@@ -1,4 +1,4 @@
-//! What single options of gcc and clang mean, as far as it matters here.
+//! The meaning of single options of gcc and clang.
 //!
 //! The lists are those of both compilers together: what only one of them knows is an error to the other anyway.
 
@@ -20,7 +20,7 @@ pub(super) fn definition<'a>(word: &'a [u8], argument: Option<&'a OsStr>) -> Opt
     }
 }
 
-/// Whether this option alone leaves nothing to compile here: it wants the preprocessor only, an answer, or (`-cc1`) a part
+/// True if this option alone leaves nothing to compile here: it wants the preprocessor only, an answer, or (`-cc1`) a part
 /// of clang that has other options.
 pub(super) fn asks(word: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
@@ -43,7 +43,7 @@ pub(super) fn asks(word: &[u8]) -> bool {
     WORDS.contains(&word) || (STARTS.iter().any(|start| word.starts_with(start)) && !NOT.contains(&word))
 }
 
-/// Whether the presence of this option alone leaves the compilation as it is.
+/// True if this option alone makes a command pass unchanged.
 pub(super) fn stops(word: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[
         b"-",
@@ -58,12 +58,15 @@ pub(super) fn stops(word: &[u8]) -> bool {
         b"-traditional-cpp",
         b"--traditional",
         b"--traditional-cpp",
+        b"-fno-builtin",
+        // Runs a debugger, say, which wants a terminal.
+        b"-wrapper",
     ];
-    const STARTS: &[&[u8]] = &[b"-x", b"--language", b"-fno-builtin"];
+    const STARTS: &[&[u8]] = &[b"-x", b"--language"];
     WORDS.contains(&word) || STARTS.iter().any(|start| word.starts_with(start))
 }
 
-/// Whether the next word belongs to this one. Joined forms (`-ofile`, `-Idir`, `--param=x`) need no mention.
+/// True if the next word is this one's argument. Joined forms (`-ofile`, `-Idir`, `--param=x`) need no mention.
 pub(super) fn takes_next(word: &OsStr) -> bool {
     const WORDS: &[&str] = &[
         // Languages and files.

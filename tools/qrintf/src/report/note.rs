@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::object::{self, Order};
 
-/// What the headers did with one call.
+/// The record of one call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Note {
     file: String,

@@ -39,7 +39,7 @@ fn run(program: &Path) -> Output {
     Command::new(program).output().expect("the program runs")
 }
 
-/// Whether the program has functions of the runtime.
+/// True if the program has functions of the runtime.
 fn is_specialized(program: &Path) -> bool {
     let symbols = Command::new("nm").arg(program).output().expect("nm runs");
     let symbols = text(&symbols.stdout);

@@ -42,7 +42,7 @@ fn ccache_remembers_on_either_side() {
         let second = compile(&sandbox, &line);
         assert_eq!(hits_and_misses(&sandbox), (1, 1), "{line}");
         assert!(plain == first && first == second, "{line}");
-        // What is compiled without the driver is something else.
+        // An object compiled without the driver is another one.
         let alone = compile(&sandbox, "ccache gcc -O2");
         assert!(alone != first, "{line}");
         assert_eq!(hits_and_misses(&sandbox), (1, 2), "{line}");

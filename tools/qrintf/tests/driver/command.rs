@@ -1,4 +1,4 @@
-//! Which program is run, and with which words.
+//! The program that is run, and its words.
 
 use std::env;
 
@@ -56,6 +56,29 @@ fn sharing_of_functions_is_not_for_link_time_optimization() {
 }
 
 #[test]
+fn functions_that_are_no_builtins_are_left_alone() {
+    let sandbox = with_stand_ins(&["gcc"]);
+    let path = path(&sandbox, &["bin"]);
+    for (option, added) in [
+        ("-fno-builtin-strlen", None),
+        ("-fno-builtin-snprintf", Some("-DQRINTF_KEEP_snprintf")),
+        ("-fno-builtin-printf", Some("-DQRINTF_KEEP_printf")),
+    ] {
+        let line = format!("-O2 {option} -c a.c");
+        run(sandbox.driver(&format!("gcc {line}")).env("PATH", &path));
+        let ours: Vec<String> = ours().into_iter().chain(added.map(str::to_owned)).collect();
+        assert_eq!(sandbox.called()[1..], [ours, words(&line)].concat(), "{line}");
+    }
+    for compiler in ["gcc", "clang"] {
+        for (option, specialized) in [("strlen", 1), ("snprintf", 0), ("printf", 1)] {
+            let line = format!("{compiler} -O2 -fno-builtin-{option} -c a.c --qrintf-report");
+            let report = text(&run(&mut sandbox.driver(&line)));
+            assert_eq!(report.matches(": specialized\n").count(), specialized, "{line}");
+        }
+    }
+}
+
+#[test]
 fn other_commands_pass_unchanged() {
     let sandbox = with_stand_ins(&["gcc"]);
     let path = path(&sandbox, &["bin"]);
@@ -78,7 +101,7 @@ fn other_commands_pass_unchanged() {
         "-O2 -nostdinc -c a.c",
         "-O2 -ffreestanding -c a.c",
         "-O2 -fno-builtin -c a.c",
-        "-O2 -fno-builtin-snprintf -c a.c",
+        "-O2 -wrapper env -c a.c",
         "-c a.c",
         "-O2 -O0 -c a.c",
         "-O2 -c a.cpp",
@@ -319,17 +342,40 @@ fn an_old_or_unknown_compiler_gets_its_words_unchanged_and_one_line_is_said() {
 }
 
 #[test]
-fn one_process_becomes_the_compiler() {
+fn a_command_with_nothing_to_specialize_becomes_the_compiler() {
     let sandbox = with_stand_ins(&[]);
     sandbox.script("bin/gcc", "echo $$ $PPID > ids");
     let mut child = sandbox
-        .driver("gcc -O2 -c a.c")
+        .driver("gcc -O0 -c a.c")
         .env("PATH", path(&sandbox, &["bin"]))
         .spawn()
         .unwrap();
     let expected = format!("{} {}\n", child.id(), std::process::id());
     assert!(child.wait().unwrap().success());
     assert_eq!(sandbox.read("ids"), expected);
+}
+
+#[test]
+fn questions_without_a_compiler_are_answered_here() {
+    let sandbox = with_stand_ins(&["gcc"]);
+    let path = path(&sandbox, &["bin"]);
+    let ask = |line: &str| {
+        text(&run(sandbox
+            .driver(line)
+            .env("PATH", &path)
+            .env("QRINTF_CC", "gcc")))
+    };
+    assert!(ask("--help").starts_with("qrintf-cc ") && !sandbox.path("called").exists());
+    // A build system learns from this which compiler it has; so that one comes first.
+    assert_eq!(
+        ask("--version"),
+        format!("qrintf-cc {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(sandbox.called()[1..], ["--version"]);
+    for line in ["--help", "--version"] {
+        assert_eq!(ask(&format!("gcc {line}")), "");
+        assert_eq!(sandbox.called()[1..], [line]);
+    }
 }
 
 #[test]

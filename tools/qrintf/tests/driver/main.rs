@@ -7,6 +7,7 @@ mod cache;
 mod command;
 mod example;
 mod projects;
+mod refused;
 mod report;
 mod same;
 mod sandbox;

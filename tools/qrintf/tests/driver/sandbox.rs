@@ -94,6 +94,7 @@ impl Sandbox {
         for variable in [
             "QRINTF_CC",
             "QRINTF_REPORT",
+            "QRINTF_STRICT",
             "CC",
             "CFLAGS",
             "CPPFLAGS",
@@ -112,7 +113,7 @@ impl Sandbox {
         self.command(DRIVER, line)
     }
 
-    /// What the stand-in was called with since the last question: its path, then its words.
+    /// The path and the words that the stand-in was called with since the last question.
     pub(crate) fn called(&self) -> Vec<String> {
         let words = self.read("called").lines().map(str::to_owned).collect();
         fs::remove_file(self.path("called")).unwrap();
@@ -156,7 +157,7 @@ fn find(program: &str) -> Option<PathBuf> {
     places.find(|place| place.exists())
 }
 
-/// Whether a program is installed.
+/// True if a program is installed.
 pub(crate) fn installed(program: &str) -> bool {
     find(program).is_some()
 }

@@ -11,7 +11,7 @@ pub(crate) struct Argument {
     pub(crate) declared: String,
     pub(crate) values: Vec<String>,
     pub(crate) expression: String,
-    /// Whether a header that promises to fold this directive may still leave the call because of this argument.
+    /// True if a header that folds this directive may still leave the call because of this argument.
     pub(crate) rare: bool,
 }
 

@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct Variant {
     pub(crate) toolchain: Toolchain,
     pub(crate) flags: Vec<&'static str>,
-    /// Whether calls are specialized at all: not at -O0, nor where the driver stays out.
+    /// True if calls are specialized at all: not at -O0, nor where the driver stays out.
     pub(crate) folds: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Campaign {
     pub(crate) rows: usize,
 }
 
-/// What the harness counted, summed over files.
+/// The harness's counts, summed over files.
 #[derive(Default, Debug, Clone, Copy)]
 pub(crate) struct Count {
     pub(crate) calls: u64,
@@ -95,7 +95,7 @@ pub(crate) struct Outcome {
     pub(crate) unkept: String,
 }
 
-/// What a file counted and what it said of promises not kept; or what went wrong.
+/// A file's counts and the promises it found broken; or an error.
 type JobResult = Result<(Count, String), String>;
 
 impl Campaign {

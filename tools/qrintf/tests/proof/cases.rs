@@ -1,4 +1,4 @@
-//! Hand-written programs below `c/cases`, each of which checks itself, by every compiler and level.
+//! Hand-written programs below `c/cases`, which check themselves, by every compiler and level.
 //!
 //! They first run as the plain compiler makes them, so that a case that the library itself fails is seen as such.
 
@@ -16,7 +16,7 @@ use crate::toolchain::{
     self, AARCH64, AARCH64_MUSL, CLANG, GCC, GCC_11, MUSL, MUSL_CLANG, Toolchain, scratch, succeed,
 };
 
-/// Valid code has to be silent too. What is left out warns of the cases' own daring, by the plain compilers as well.
+/// Valid code has to be silent too. The warnings left out are about the cases themselves, and plain compilers print them too.
 const SILENT: &[&str] = &[
     "-Wall",
     "-Wextra",
@@ -211,7 +211,7 @@ fn one(
         .arg(toolchain::sources().join("cases").join(format!("{case}.c")))
         .args(["-pthread", "-lm"]);
     let mut run = toolchain.run(&program);
-    // Buffers of streams that live as long as the program are no leaks that matter here.
+    // Buffers of streams live as long as the program and do not count as leaks.
     run.args(arguments)
         .env("ASAN_OPTIONS", "detect_leaks=0")
         .envs(environment.iter().copied());

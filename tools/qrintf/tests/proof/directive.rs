@@ -6,7 +6,7 @@ use crate::{
     value,
 };
 
-/// What a call with this directive must be when its output fits.
+/// The expected fate of a call with this directive when its output fits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Promise {
     Folds,
@@ -72,7 +72,7 @@ fn decoration(random: &mut Random, rows: usize, flags: &[u8], precise: bool) -> 
         text.push(char::from(flags[random.below(flags.len())]));
     }
     let mut arguments = Vec::new();
-    // Nobody writes so many flags; the parser reads no more.
+    // More flags than any program writes, and than the parser reads.
     let mut rare = text.len() > FLAGS_MAX;
     match random.below(10) {
         0 | 1 => {
@@ -306,7 +306,7 @@ fn bare(text: &str) -> Piece {
 }
 
 impl Piece {
-    /// Whether what follows in the format could be read as a part of this piece.
+    /// True if the following text could be read as a part of this piece.
     pub(crate) fn is_open(&self) -> bool {
         self.promise == Promise::Nothing && self.arguments.is_empty()
     }

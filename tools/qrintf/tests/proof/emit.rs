@@ -177,7 +177,7 @@ fn body(site: &Site, spelled: &str) -> String {
     text
 }
 
-/// What goes before the halves, and when the site's promise holds.
+/// The code before the halves, and the condition of the site's promise.
 fn preparation(site: &Site) -> (String, &'static str) {
     let number = site.number;
     let table = format!("        n = harness_size(s{number}_sizes[i], length);\n");

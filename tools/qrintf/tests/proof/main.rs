@@ -1,11 +1,12 @@
 //! The proof that what `qrintf-cc` compiles prints what the C library prints.
 //!
-//! `differential` makes random call sites; the other tests are cases that someone thought of.
+//! `differential` makes random call sites; the other tests are written by hand.
 #![allow(clippy::unwrap_used)]
 
 mod argument;
 mod campaign;
 mod cases;
+mod corpus;
 mod differential;
 mod directive;
 mod emit;

@@ -226,8 +226,8 @@ fn both(name: &str, source: &str, build: impl Fn(&Path, &str)) -> [PathBuf; 2] {
     })
 }
 
-/// What to pass as `CC`.
-fn specialized(compiler: &str) -> String {
+/// The value for `CC`.
+pub(crate) fn specialized(compiler: &str) -> String {
     format!("{} {compiler}", driver().display())
 }
 
@@ -242,7 +242,7 @@ fn make(tree: &Path) -> Command {
 }
 
 /// A copy of a source tree that `tests/install` or `tests/install-long` fetched.
-fn copy(name: &str, to: &Path) -> PathBuf {
+pub(crate) fn copy(name: &str, to: &Path) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let from = root.join("target/clients/sources").join(name);
     assert!(
@@ -263,7 +263,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What a configuration has found out must not depend on us.
+/// A configuration must not depend on the driver.
 fn same_file(trees: &[PathBuf; 2], name: &str) {
     let [plain, ours] = trees
         .each_ref()
@@ -294,7 +294,7 @@ fn calls(folder: &Path) -> usize {
         .count()
 }
 
-/// Whether a relocation is of one of the functions; `__snprintf_chk` is `snprintf` under `_FORTIFY_SOURCE`.
+/// True if a relocation refers to one of the functions; `__snprintf_chk` is `snprintf` under `_FORTIFY_SOURCE`.
 fn calls_the_family(relocation: &str) -> bool {
     let Some(symbol) = relocation.split_whitespace().nth(2) else {
         return false;

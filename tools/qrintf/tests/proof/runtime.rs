@@ -28,7 +28,7 @@ const BUILDS: &[(&str, Toolchain, &[&str])] = &[
     ("aarch64", AARCH64, &["-O2", "-DQRINTF_COMDAT"]),
 ];
 
-/// What a dialect's own rules forbid in any header of today is not asked of it.
+/// Warnings that any current header raises under a dialect are off.
 const DIALECTS: &[&[&str]] = &[
     &["gcc", "-std=gnu89", "-Wno-long-long", "-Wno-overlength-strings"],
     &["gcc", "-std=gnu2x", "-DQRINTF_COMDAT"],
@@ -57,7 +57,7 @@ fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Gives a compiler one program of `check/`. The headers are no system headers here, so that warnings are seen.
+/// Gives a compiler one program of `check/`. The headers do not count as system headers here, so that warnings are seen.
 fn with<'a>(compiler: &'a mut Command, program: &str) -> &'a mut Command {
     compiler
         .arg("-iquote")
@@ -181,7 +181,7 @@ fn linked(name: &str, compile: &[&str], words: &[&str]) -> (usize, u64) {
     (copies, size.parse().unwrap())
 }
 
-/// What a command prints.
+/// A command's output.
 fn text_of(command: &mut Command) -> String {
     String::from_utf8(succeed(command).stdout).unwrap()
 }

@@ -56,7 +56,7 @@ pub(crate) struct Site {
     pub(crate) rows: usize,
 }
 
-/// What the header says it folds at most; longer calls must still equal the library's, by falling back.
+/// The header's stated maximum; longer calls fall back to the library.
 const DIRECTIVES_MAX: usize = 10;
 const ARGUMENTS_MAX: usize = 12;
 

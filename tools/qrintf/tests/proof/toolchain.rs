@@ -77,9 +77,10 @@ impl Toolchain {
         command
     }
 
-    /// The same compiler behind `qrintf-cc`.
+    /// The same compiler behind `qrintf-cc`, which must get along with the headers: there is no second run without them.
     pub(crate) fn specialized(&self) -> Command {
         let mut command = Command::new(driver());
+        command.env("QRINTF_STRICT", "1");
         command.arg(self.program()).args(&self.compiler[1..]);
         command
     }

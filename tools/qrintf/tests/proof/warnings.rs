@@ -54,7 +54,7 @@ impl Diagnostic {
     }
 }
 
-/// What projects that are strict about warnings ask for.
+/// Warnings that strict projects enable.
 const STRICT: &str = "-Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wcast-qual -Wcast-align \
     -Wpointer-arith -Wundef -Wfloat-equal -Wunused -Wnested-externs -Wvla -Wwrite-strings -Wmissing-prototypes \
     -Wstrict-prototypes -Wold-style-definition -Wredundant-decls -Wdouble-promotion -Wswitch-default \

@@ -8,7 +8,7 @@
 enum { ROOM = 70000 };
 
 static char our_room[ROOM], their_room[ROOM];
-/* Through these no compiler sees how large the objects are, so that sizes above it are no violation to abort for. */
+/* These hide the objects' sizes from the compiler, so that larger sizes do not abort. */
 static char *volatile ours = our_room;
 static char *volatile theirs = their_room;
 

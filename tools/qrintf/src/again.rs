@@ -1,4 +1,4 @@
-//! Compiles one source once more, for its notes alone.
+//! Compiles one source once more, for its notes or its messages alone.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
@@ -10,12 +10,14 @@ use std::process::Stdio;
 use crate::arguments::{Arguments, Word};
 use crate::invocation::Invocation;
 
-/// The object that `source` becomes with notes in it; nothing if it does not compile.
-pub(super) fn compile(
+/// The object that `source` becomes with the words `ours` before the user's; nothing if it does not compile. Messages go
+/// to `messages`.
+pub(crate) fn compile(
     invocation: &Invocation,
     ours: &[OsString],
     arguments: &Arguments,
     source: &OsStr,
+    messages: Stdio,
 ) -> io::Result<Option<Vec<u8>>> {
     let scratch = Scratch::new()?;
     let object = scratch.0.join("note.o");
@@ -24,23 +26,18 @@ pub(super) fn compile(
     for word in arguments.words.iter().filter(|word| is_kept(word)) {
         command.arg(&word.text).args(&word.argument);
     }
-    command
-        .arg("-DQRINTF_REPORT")
-        .arg("-c")
-        .arg("-o")
-        .arg(&object)
-        .arg(source);
+    command.arg("-c").arg("-o").arg(&object).arg(source);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
+        .stderr(messages);
     match command.status()?.success() {
         true => fs::read(&object).map(Some),
         false => Ok(None),
     }
 }
 
-/// Whether a word belongs to this compilation too: not if it names an input or asks for a file beside the object, and
+/// True if a word belongs to this compilation too: not if it names an input or asks for a file beside the object, and
 /// not if it makes an error of what is a warning to the user, or something else than machine code of the object.
 fn is_kept(word: &Word) -> bool {
     const WORDS: &[&str] = &[
@@ -90,7 +87,7 @@ impl Scratch {
     fn new() -> io::Result<Self> {
         let name = format!("qrintf-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
-        // One that is there already is somebody else's, or was left by a process which was killed.
+        // An existing one was left behind by a killed process.
         match DirBuilder::new().mode(0o700).create(&path) {
             Err(fault) if fault.kind() == io::ErrorKind::AlreadyExists => {
                 fs::remove_dir_all(&path)?;
@@ -104,7 +101,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is a small file among the temporary ones.
+        // On failure a small temporary file stays behind.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
