@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use io::{Config, Descriptor, Exchange, Loop, Stream};
-use spawn::{Child, Command, Starter, Starting, Stdio};
+use spawn::{Child, Command, PendingChild, Spawner, Stdio};
 
 fn on_a_loop<T>(test: impl AsyncFnOnce() -> T) -> T {
     Loop::new(Config::default()).unwrap().run(async {
@@ -16,13 +16,13 @@ fn on_a_loop<T>(test: impl AsyncFnOnce() -> T) -> T {
 }
 
 /// The thread that makes the processes of all loops here.
-static STARTER: LazyLock<Starter> = LazyLock::new(|| Starter::new().unwrap());
+static SPAWNER: LazyLock<Spawner> = LazyLock::new(|| Spawner::new().unwrap());
 
 async fn start(command: &Command) -> Result<Child, spawn::Error> {
-    known(STARTER.start(command)?).await
+    known(SPAWNER.start(command)?).await
 }
 
-async fn known(starting: Starting) -> Result<Child, spawn::Error> {
+async fn known(starting: PendingChild) -> Result<Child, spawn::Error> {
     let mut starting = Descriptor::new(starting).unwrap();
     starting.when_readable(|it| it.poll().transpose()).await
 }
@@ -71,11 +71,11 @@ fn a_program_that_is_missing_is_told_without_waiting() {
     on_a_loop(async || {
         let command = Command::new("/no/such/program");
         // By a thread, and on the loop itself.
-        for starting in [STARTER.start(&command), command.start()] {
+        for starting in [SPAWNER.start(&command), command.start()] {
             let error = known(starting.unwrap()).await.unwrap_err();
             assert_eq!(
-                (error.step(), error.errno()),
-                (Some(spawn::Step::Exec), libc::ENOENT)
+                (error.stage(), error.errno()),
+                (Some(spawn::Stage::Exec), libc::ENOENT)
             );
         }
     });

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use io::{Config, Descriptor, Exchange, Loop, Stream};
-use spawn::{Child, Command, Requested, Rules, Stdio, Zygote};
+use spawn::{Child, Command, PendingZygoteChild, Rules, Stdio, Zygote};
 
 async fn run(zygote: &Zygote, command: &Command) -> Result<(Vec<u8>, Option<i32>), spawn::Error> {
     let mut requested = Descriptor::new(zygote.request(command)?).unwrap();
-    let answer = |it: &mut Requested| it.poll().transpose();
+    let answer = |it: &mut PendingZygoteChild| it.poll().transpose();
     let mut child = requested.when_readable(answer).await?;
     let mut from = Stream::pipe(child.stdout.take().unwrap()).unwrap();
     let mut all = Vec::new();

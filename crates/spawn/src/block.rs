@@ -1,19 +1,19 @@
-//! The block of memory through which parent and child speak: orders in, a report out.
+//! The block of memory that parent and child share: the parent's instructions and the child's report.
 //!
 //! ```text
 //!   parent ── Block { operations, candidates, argv, envp } ──> child    (shared memory: the child has no copy)
-//!          <── report: the step that failed, and its errno ──
+//!          <── report: the stage that failed, and its errno ──
 //! ```
 //!
 //! **Invariant:** all pointers in a block are good for as long as the child is in our memory: until `execve` succeeded or
-//! the child ended. Whoever started the child sees to it.
+//! the child ended. The code that starts the child guarantees it.
 
 use std::ffi::{c_char, c_void};
 use std::io::PipeReader;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use crate::copied;
-use crate::step::Step;
+use crate::stage::Stage;
 
 /// One thing that the child does before it becomes the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(crate) enum Operation {
     Call {
         number: usize,
         arguments: [usize; 5],
-        step: Step,
-        /// What an error is about: a descriptor, a resource.
+        stage: Stage,
+        /// The subject of an error: a descriptor, a resource.
         detail: i32,
         tolerated: i32,
     },
@@ -31,48 +31,48 @@ pub(crate) enum Operation {
     Save { from: i32, minimum: i32 },
     /// Puts the descriptor that was saved last in its place.
     Restore { to: i32 },
-    /// Ends the sharing of descriptors with the parent: from here on the child has its own, of which none is from `first`
-    /// on. What it does not get has not to be copied, nor closed.
-    Part { first: u32 },
-    /// Sees to it that descriptors from `first` to `last` close by `execve`.
+    /// Gives the child a descriptor table of its own, without the descriptors from `first` on. The kernel then neither copies nor
+    /// closes those.
+    Unshare { first: u32 },
+    /// Sets `FD_CLOEXEC` on descriptors `first` to `last`.
     Close { first: u32, last: u32 },
-    /// Makes capabilities inheritable; `narrow` makes them the only ones, which they must be after a change of user.
+    /// Makes capabilities inheritable. With `narrow`, which is required after a change of user, all others are dropped.
     Capabilities { set: u64, narrow: bool },
-    /// Fails when the parent is no longer `parent`: it died before the child asked to be told.
+    /// Fails if the parent is no longer `parent`: it died before the child set its parent-death signal.
     CheckParent { parent: i32 },
 }
 
-/// What the child reads and where it reports.
+/// The child's input and its report.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Block {
-    /// The number of the step that failed and one more; zero when none did.
+    /// The number of the failed stage plus one; zero if none failed.
     failed: AtomicU32,
     errno: AtomicI32,
     detail: AtomicI32,
-    /// Not zero until the child has left our memory, when the kernel clears it and wakes who waits.
+    /// Nonzero while the child shares our memory. The kernel then clears it and wakes the waiters.
     pub(crate) present: AtomicU32,
-    /// Made by a kernel without `clone3`: handlers must be reset, and the control group entered, by hand.
+    /// Made by `clone`: the child itself must reset handlers and enter the control group.
     pub(crate) legacy: bool,
     /// The control group's directory for a legacy child, else -1.
     pub(crate) cgroup: i32,
-    /// Shares its descriptors until [`Operation::Part`].
+    /// Shares its descriptors until [`Operation::Unshare`].
     pub(crate) parts: bool,
-    /// No signal may reach the child before it has said what signals do, for it may have been told to survive them.
+    /// Signals stay blocked until the child has set their dispositions, because it may have to survive them.
     pub(crate) quiet: bool,
-    /// Where the child writes what failed if it has but a copy of this, else -1.
+    /// A pipe for the report of a child that has a copy of this block, else -1.
     pub(crate) pipe: i32,
-    /// Our end of that.
+    /// Our end of that pipe.
     pub(crate) answer: Option<PipeReader>,
-    /// Made by a thread that is `SCHED_BATCH` where its own parent was not.
+    /// Made by a thread that has set itself to `SCHED_BATCH`, which the child must undo.
     pub(crate) batch: bool,
     pub(crate) operations: *const Operation,
     pub(crate) operation_count: usize,
     /// Paths to try, in order, up to a null.
     pub(crate) candidates: *const *const c_char,
     pub(crate) argv: *const *const c_char,
-    /// The arguments for a shell that runs a file without `#!`: a path, a place for the candidate, the other arguments
-    /// and a null. Null when there is no such shell.
+    /// The arguments for a shell that runs a file without `#!`: its path, a slot for the candidate, the other arguments and a
+    /// null. Null if such files are not run.
     pub(crate) shell_argv: *mut *const c_char,
     pub(crate) envp: *const *const c_char,
     /// Read last, just before `execve`.
@@ -103,26 +103,26 @@ impl Block {
         }
     }
 
-    /// Writes down which step failed. Only the child calls this, once, before it ends.
+    /// Records the failed stage. Only the child calls this, once, before it exits.
     #[inline(always)]
-    pub(crate) fn report(&self, step: Step, detail: i32, errno: i32) {
+    pub(crate) fn report(&self, stage: Stage, detail: i32, errno: i32) {
         self.errno.store(errno, Ordering::Relaxed);
         self.detail.store(detail, Ordering::Relaxed);
-        self.failed.store(step as u32 + 1, Ordering::Release);
+        self.failed.store(stage as u32 + 1, Ordering::Release);
     }
 
-    /// What the child reported: step, detail, errno.
-    pub(crate) fn failure(&self) -> Option<(Step, i32, i32)> {
+    /// The child's report: stage, detail, errno.
+    pub(crate) fn failure(&self) -> Option<(Stage, i32, i32)> {
         let number = self.failed.load(Ordering::Acquire).checked_sub(1)?;
-        let step = Step::from_number(number)?;
+        let stage = Stage::from_number(number)?;
         Some((
-            step,
+            stage,
             self.detail.load(Ordering::Relaxed),
             self.errno.load(Ordering::Relaxed),
         ))
     }
 
-    /// Whether the child may still be in our memory, or has a copy of it and has not told us how it went.
+    /// Returns whether the child may still use our memory, or has a copy of it and has not reported yet.
     pub(crate) fn is_present(&self) -> bool {
         match &self.answer {
             None => self.present.load(Ordering::Acquire) != 0,
@@ -130,7 +130,7 @@ impl Block {
         }
     }
 
-    /// Waits for what a child tells that has but a copy of this.
+    /// Waits for the report of a child that has a copy of this block.
     pub(crate) fn await_answer(&self) {
         while let Some(answer) = &self.answer
             && !self.hear(answer, true)
@@ -148,7 +148,7 @@ impl Block {
     }
 }
 
-/// A pointer as the kernel takes it in an [`Operation::Call`].
+/// A pointer as a system call's argument in an [`Operation::Call`].
 pub(crate) fn address<T>(pointer: *const T) -> usize {
     pointer.cast::<c_void>() as usize
 }

@@ -1,6 +1,6 @@
-//! System calls of the parent, by libc: about descriptors, processes and their ends.
+//! The parent's system calls, through libc: on descriptors and processes.
 //!
-//! **Invariant:** one call each; `EINTR` never leaves this module, but for waits that a deadline bounds.
+//! **Invariant:** each function makes one call and retries it after `EINTR`.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use libc::c_int;
 
-/// Turns `-1 and errno` into a result, again after `EINTR`.
+/// Turns -1 and `errno` into a result; retries after `EINTR`.
 pub(crate) fn retry(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     loop {
         let result = call();
@@ -30,7 +30,7 @@ pub(crate) fn retry(mut call: impl FnMut() -> isize) -> io::Result<usize> {
 /// A descriptor that a call has just made.
 pub(crate) fn owned(call: impl FnMut() -> isize) -> io::Result<OwnedFd> {
     let fd = retry(call)? as RawFd;
-    // SAFETY: the call that has just succeeded made this descriptor, and nobody else knows it.
+    // SAFETY: the call has just made this descriptor, so nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn copy_from(fd: BorrowedFd<'_>, minimum: c_int) -> io::Result<OwnedF
 
 /// Closes descriptors from `first` on.
 pub(crate) fn close_from(first: c_int) -> io::Result<()> {
-    // SAFETY: takes no memory; the caller says that nobody uses these descriptors.
+    // SAFETY: takes no memory; the caller guarantees that these descriptors are unused.
     let closed = retry(|| unsafe { libc::syscall(libc::SYS_close_range, first, c_int::MAX, 0) as isize });
     if closed.is_ok() {
         return Ok(());
@@ -93,20 +93,20 @@ pub(crate) fn descriptor_flags(fd: RawFd) -> Option<c_int> {
     (flags >= 0).then_some(flags)
 }
 
-/// Whether it is a file in memory, of which reading does not wait.
+/// Returns whether this is a file in memory, which never blocks its reader.
 pub(crate) fn is_memory_file(fd: BorrowedFd<'_>) -> bool {
-    // SAFETY: takes no memory. Other files have no seals to tell.
+    // SAFETY: takes no memory. Other files have no seals.
     unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) >= 0 }
 }
 
-/// The working directory, to be named and entered, not read.
+/// The working directory as an `O_PATH` descriptor.
 pub(crate) fn open_working_directory() -> io::Result<OwnedFd> {
     let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: the path lives through the call.
     owned(|| unsafe { libc::open(c".".as_ptr(), flags) } as isize)
 }
 
-/// Ends a connection for both sides.
+/// Shuts a connection down in both directions.
 pub(crate) fn shutdown(socket: &OwnedFd) {
     // SAFETY: takes no memory. It fails when the other side has ended it already.
     unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
@@ -130,7 +130,7 @@ pub(crate) fn send_signal(pidfd: BorrowedFd<'_>, signal: c_int) -> io::Result<()
     .map(drop)
 }
 
-/// Waits for the end of a child and takes its status, as `wait` has it. `None` when it runs and `block` is not set.
+/// Waits for the end of a child and reaps it: the wait status, or `None` if it still runs and `block` is not set.
 pub(crate) fn wait(pidfd: BorrowedFd<'_>, block: bool) -> io::Result<Option<i32>> {
     // SAFETY: all zeroes is a valid `siginfo_t`.
     let mut information: libc::siginfo_t = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -153,7 +153,7 @@ pub(crate) fn wait(pidfd: BorrowedFd<'_>, block: bool) -> io::Result<Option<i32>
     }))
 }
 
-/// Ends a child of ours that nobody has waited for yet, so that the number is still its own.
+/// Kills and reaps a child. It must not have been reaped yet, so that the number is still its own.
 pub(crate) fn kill_and_reap(pid: c_int) {
     // SAFETY: these take no memory.
     unsafe {
@@ -176,7 +176,7 @@ const PIDFD_INFO_EXIT: u64 = 1 << 3;
 /// `_IOWR(0xff, 11, struct pidfd_info)`.
 const PIDFD_GET_INFO: libc::Ioctl = 0xc040_ff0b_u32 as libc::Ioctl;
 
-/// The status of a process that has ended and was reaped by somebody, which Linux tells from 6.15 on.
+/// The status of a process that other code has reaped, which Linux provides from 6.15 on.
 pub(crate) fn status_after_all(pidfd: BorrowedFd<'_>) -> Option<i32> {
     let mut information = PidfdInfo {
         mask: PIDFD_INFO_EXIT,
@@ -188,13 +188,13 @@ pub(crate) fn status_after_all(pidfd: BorrowedFd<'_>) -> Option<i32> {
     (done.is_ok() && information.mask & PIDFD_INFO_EXIT != 0).then_some(information.exit_code)
 }
 
-/// Whether core dumps and tracing of this process are allowed: 0, 1 or 2.
+/// This process's dumpable flag: 0, 1 or 2.
 pub(crate) fn dumpable() -> c_int {
     // SAFETY: takes no memory.
     unsafe { libc::prctl(libc::PR_GET_DUMPABLE) }
 }
 
-/// Allows or forbids it again.
+/// Sets that flag.
 pub(crate) fn set_dumpable(value: c_int) {
     // SAFETY: takes no memory. It fails only for values other than 0 and 1.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, value as libc::c_ulong) };
@@ -205,8 +205,8 @@ pub(crate) fn is_privileged() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Makes this thread one for which the kernel does not interrupt others when it wakes, if it is an ordinary one; answers
-/// whether it is one now. Anybody may do so to their own.
+/// Makes this thread `SCHED_BATCH` if it is `SCHED_OTHER`, so that it does not preempt others on wakeup. Returns whether it did. No
+/// privilege is needed.
 pub(crate) fn become_batch() -> bool {
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads one structure.
@@ -216,7 +216,7 @@ pub(crate) fn become_batch() -> bool {
     }
 }
 
-/// This thread takes no signal that libc does not keep for itself, and threads that it starts begin with that.
+/// Blocks all signals in this thread until dropped, except libc's own. New threads inherit the mask.
 pub(crate) struct Blocked(libc::sigset_t);
 
 impl Blocked {
@@ -239,7 +239,7 @@ impl Drop for Blocked {
     }
 }
 
-/// Waits while a word has a value, until somebody wakes who waits for it; may return before.
+/// Waits on a futex while the word has a value. May return early.
 pub(crate) fn futex_wait(word: &AtomicU32, while_value: u32) {
     // SAFETY: the word lives through the call, and no time-out is given.
     unsafe {
@@ -256,7 +256,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, while_value: u32) {
 
 // ── waiting ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// A descriptor to wait for, and for what.
+/// A descriptor and the events to wait for.
 pub(crate) type PollFd = libc::pollfd;
 
 pub(crate) fn poll_for(fd: BorrowedFd<'_>, events: i16) -> PollFd {
@@ -267,7 +267,7 @@ pub(crate) fn poll_for(fd: BorrowedFd<'_>, events: i16) -> PollFd {
     }
 }
 
-/// Waits until one of them is ready, or until the deadline; answers whether one is.
+/// Waits until one of them is ready or the deadline passes; returns whether one is ready.
 pub(crate) fn poll(fds: &mut [PollFd], deadline: Option<Instant>) -> io::Result<bool> {
     let ready = retry(|| {
         let timeout = deadline.map(|at| {

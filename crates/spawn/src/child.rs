@@ -1,4 +1,4 @@
-//! A child as its owner sees it.
+//! The owner's handle of a child.
 
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,14 +9,13 @@ use crate::process::Process;
 use crate::stdio::{End, Streams};
 use crate::{Error, reaper};
 
-/// A process that was started.
+/// A handle of a started process.
 ///
-/// It is a descriptor ([`AsFd`]), which becomes readable when the process ends, for `poll` or an event loop; signals go to
-/// this process and never to one that has its number later.
+/// Its descriptor ([`AsFd`]) becomes readable when the process ends, for `poll` or an event loop. Signals reach this process and
+/// never a later one with the same ID.
 ///
-/// **Dropping it kills the process** (`SIGKILL`), if it has not ended and was not [detached](Child::detach). The drop does
-/// not wait; what cannot be reaped at once is reaped by a thread that lives as long as there is something to reap. So no
-/// zombie is ever left, whatever becomes of a `Child`.
+/// **Dropping the handle kills the process** (`SIGKILL`), unless it has ended or was [detached](Child::detach). The drop does not
+/// wait: a background thread reaps a process that cannot be reaped at once. So a `Child` never leaves a zombie.
 #[derive(Debug)]
 pub struct Child {
     /// The other end of standard input, if that is a pipe.
@@ -25,9 +24,9 @@ pub struct Child {
     pub stdout: Option<PipeReader>,
     /// The other end of standard error, if that is a pipe.
     pub stderr: Option<PipeReader>,
-    /// Ends of other descriptors.
+    /// Our ends of other descriptors.
     ends: Vec<(i32, End)>,
-    /// Taken when the child is detached.
+    /// `None` once the child is detached.
     process: Option<Process>,
 }
 
@@ -70,34 +69,34 @@ impl Child {
             .expect("only `detach` takes it, and the child with it")
     }
 
-    /// The process's number. It is the process's for as long as it has not been waited for.
+    /// The process ID. It stays the process's until it has been waited for.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.peek().pid()
     }
 
-    /// The pidfd, by which `pidfd_send_signal`, `setns` and others name the process.
+    /// The pidfd, for system calls such as `pidfd_send_signal` and `setns`.
     #[must_use]
     pub fn pidfd(&self) -> BorrowedFd<'_> {
         self.peek().pidfd()
     }
 
-    /// Our end of a descriptor that is a pipe or a file in memory, and not one of the three pipes that have fields.
+    /// Takes our end of a descriptor that is a pipe or a file in memory and has no field of its own.
     pub fn take(&mut self, target: i32) -> Option<End> {
         let index = self.ends.iter().position(|(other, _)| *other == target)?;
         Some(self.ends.swap_remove(index).1)
     }
 
-    /// Waits for the end. Standard input is closed first, so that who reads it to its end does not wait for us.
+    /// Waits for the end. Closes standard input first, so that a child that reads it to its end does not block.
     ///
     /// # Errors
-    /// [`Error::StatusTaken`], on kernels before 6.15, when another wait of this program took the status.
+    /// [`Error::StatusTaken`], on kernels before 6.15, if other code of this program has taken the status.
     pub fn wait(&mut self) -> Result<ExitStatus, Error> {
         drop(self.stdin.take());
         self.process().wait_for_end()
     }
 
-    /// The status, if it has ended.
+    /// The status, if the process has ended.
     ///
     /// # Errors
     /// As [`wait`](Child::wait).
@@ -105,7 +104,7 @@ impl Child {
         self.process().wait(false)
     }
 
-    /// Waits for the end, for so long at most. It goes on running then, and standard input stays open.
+    /// Waits for the end, at most for a time. `None` if the process still runs; standard input stays open.
     ///
     /// # Errors
     /// As [`wait`](Child::wait).
@@ -113,15 +112,15 @@ impl Child {
         self.process().wait_until(Instant::now() + timeout)
     }
 
-    /// Sends a signal. To a process that has ended it does nothing.
+    /// Sends a signal. Does nothing if the process has ended.
     ///
     /// # Errors
-    /// When there is no such signal, or the process belongs to somebody else by now (`EPERM`).
+    /// If the signal is invalid (`EINVAL`), or if the process now belongs to another user (`EPERM`).
     pub fn signal(&self, signal: i32) -> Result<(), Error> {
         self.peek().signal(signal)
     }
 
-    /// Kills it (`SIGKILL`). Its status is still to be waited for, or reaped when this is dropped.
+    /// Kills the process (`SIGKILL`). It is reaped by [`wait`](Child::wait) or by the drop.
     ///
     /// # Errors
     /// As [`signal`](Child::signal).
@@ -129,7 +128,7 @@ impl Child {
         self.signal(libc::SIGKILL)
     }
 
-    /// Asks it to end by `SIGTERM`, kills it if it has not done so within `grace`, and answers its status.
+    /// Sends `SIGTERM`, kills the process if it has not ended within `grace`, and returns its status.
     ///
     /// # Errors
     /// As [`signal`](Child::signal) and [`wait`](Child::wait).
@@ -137,7 +136,7 @@ impl Child {
         self.process().terminate(grace)
     }
 
-    /// Lets it run on by itself. When it ends it is reaped, as long as this process lives.
+    /// Lets the process run on without a handle. It is reaped when it ends, if this process still runs.
     pub fn detach(mut self) {
         if let Some(process) = self.process.take() {
             reaper::adopt(process, None);
@@ -146,7 +145,7 @@ impl Child {
 }
 
 impl AsFd for Child {
-    /// Readable when the process has ended: its pidfd, or the socket over which a zygote tells of its end.
+    /// Becomes readable when the process has ended: its pidfd, or the zygote's channel.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.peek().as_fd()
     }

@@ -1,7 +1,7 @@
-//! Makes the process: `clone3` onto a stack of its own, or `clone` where there is none.
+//! Making the process: `clone3` onto a separate stack, or `clone` where `clone3` is missing.
 //!
-//! **Invariant:** no handler of the program's runs in the child: `clone3` resets them. Where `clone` does not, all signals
-//! are blocked until the child has.
+//! **Invariant:** no signal handler of the program runs in the child. `clone3` resets the handlers; with `clone`, all signals stay
+//! blocked until the child has reset them.
 #![allow(unsafe_code)]
 
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -13,8 +13,8 @@ use libc::{
 
 use crate::block::{Block, address};
 use crate::stack::Stack;
-use crate::step::Step;
-use crate::{calls, copied, newborn, sys};
+use crate::stage::Stage;
+use crate::{calls, child_side, copied, sys};
 
 const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
 const CLONE_INTO_CGROUP: u64 = 1 << 33;
@@ -27,7 +27,7 @@ struct Arguments {
     pidfd: u64,
     child_tid: u64,
     parent_tid: u64,
-    /// Zero: whoever fails before `execve` tells nobody but us. `execve` makes it `SIGCHLD`.
+    /// Zero, so that a child that fails before `execve` raises no `SIGCHLD`. `execve` sets it to `SIGCHLD`.
     exit_signal: u64,
     stack: u64,
     stack_size: u64,
@@ -37,19 +37,19 @@ struct Arguments {
     cgroup: u64,
 }
 
-/// What kernels before 5.7 know of [`Arguments`]: all but the last three.
+/// The size of [`Arguments`] before Linux 5.7, without the last three fields.
 const SIZE_FIRST: usize = 64;
 
-/// `clone3` is known not to work here: no such call, or a filter that refuses it.
+/// Set once `clone3` is known to be missing or refused by a filter.
 static NO_CLONE3: AtomicBool = AtomicBool::new(false);
 
-/// Has every child from now on made by `clone`, as on kernels without `clone3`, for tests of that path.
+/// Makes all further children by `clone`, as on kernels without `clone3`. For tests of that path.
 #[doc(hidden)]
 pub fn force_legacy_clone(on: bool) {
     NO_CLONE3.store(on, Ordering::Relaxed);
 }
 
-/// Whether the parent waits in `clone` until the child has left its memory.
+/// How long the parent waits in `clone`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     UntilExec,
@@ -66,17 +66,17 @@ pub(crate) struct Made {
 /// Makes a child on `stack` that carries out `block`.
 ///
 /// # Errors
-/// With the step and the errno. No child exists then.
+/// With the stage and the errno. No child exists then.
 ///
 /// # Safety
 /// Until the child has left our memory, `block` and all that it points to must live, and only the child may use `stack`.
-/// With [`Wait::UntilExec`] it has when this returns, with [`Wait::NotAtAll`] when the block says so.
+/// With [`Wait::UntilExec`] that is when this returns, with [`Wait::NotAtAll`] when the block says so.
 pub(crate) unsafe fn make(
     block: &mut Block,
     stack: &Stack,
     cgroup: Option<i32>,
     wait: Wait,
-) -> Result<Made, (Step, i32)> {
+) -> Result<Made, (Stage, i32)> {
     let mut flags = (CLONE_VM | CLONE_PIDFD) as u64;
     match wait {
         Wait::UntilExec => flags |= CLONE_VFORK as u64,
@@ -99,11 +99,11 @@ pub(crate) unsafe fn make(
     // SAFETY: as the caller's.
     let made = masked(true, || unsafe { clone(block, stack, flags) });
     match made {
-        // No kernel's answer to these flags.
+        // No kernel returns these for our flags.
         Err(EINVAL) => masked(true, || copied::make(block, stack, wait)),
         made => made,
     }
-    .map_err(|errno| (Step::Clone, errno))
+    .map_err(|errno| (Stage::Clone, errno))
 }
 
 /// Makes a child that begins with all signals blocked, or with those that this thread blocks.
@@ -116,8 +116,8 @@ fn masked<T>(quiet: bool, make: impl FnOnce() -> T) -> T {
     made
 }
 
-/// Whether an error means that this kernel, or a filter before it, does not know the call or its flags. With wrong
-/// arguments of ours, `clone` fails as well and is believed.
+/// Returns whether an error means that the kernel or a filter does not know the call or its flags. If our arguments are wrong,
+/// `clone` fails as well, and that error is final.
 fn is_missing(errno: i32) -> bool {
     if errno == ENOSYS {
         NO_CLONE3.store(true, Ordering::Relaxed);
@@ -125,16 +125,16 @@ fn is_missing(errno: i32) -> bool {
     matches!(errno, ENOSYS | EPERM | EINVAL | E2BIG)
 }
 
-/// Errors that `clone3` has only for a control group.
-fn blame(errno: i32, cgroup: Option<i32>) -> Step {
+/// Errors of `clone3` that only a control group causes.
+fn blame(errno: i32, cgroup: Option<i32>) -> Stage {
     let of_cgroup = matches!(
         errno,
         libc::EACCES | libc::EBUSY | libc::EOPNOTSUPP | libc::EBADF | libc::ENODEV
     );
     if cgroup.is_some() && of_cgroup {
-        Step::Cgroup
+        Stage::Cgroup
     } else {
-        Step::Clone
+        Stage::Clone
     }
 }
 
@@ -162,7 +162,8 @@ unsafe fn clone3(block: &Block, stack: &Stack, flags: u64, cgroup: Option<i32>) 
     let call = [address(&raw const arguments), size, 0, 0, 0];
     // SAFETY: the arguments live through the call and name a stack that is the child's alone, as the caller says; `main`
     // is made for such a child.
-    let answer = unsafe { sys::clone_onto(libc::SYS_clone3 as usize, call, newborn::main, address(block)) };
+    let answer =
+        unsafe { sys::clone_onto(libc::SYS_clone3 as usize, call, child_side::main, address(block)) };
     made(answer, pidfd)
 }
 
@@ -178,7 +179,7 @@ unsafe fn clone(block: &Block, stack: &Stack, flags: u64) -> Result<Made, i32> {
     #[cfg(target_arch = "aarch64")]
     let call = [flags as usize, top, pidfd_at, 0, present];
     // SAFETY: as in `clone3`.
-    let answer = unsafe { sys::clone_onto(libc::SYS_clone as usize, call, newborn::main, address(block)) };
+    let answer = unsafe { sys::clone_onto(libc::SYS_clone as usize, call, child_side::main, address(block)) };
     made(answer, pidfd)
 }
 
@@ -187,7 +188,7 @@ fn made(answer: isize, pidfd: i32) -> Result<Made, i32> {
         return Err(errno);
     }
     let pid = answer as i32;
-    // Before Linux 5.2 `clone` ignores the flag, and there is nothing to hold the child by.
+    // Before Linux 5.2 `clone` ignores the flag, so there would be no pidfd for the child.
     if pidfd < 0 {
         calls::kill_and_reap(pid);
         return Err(ENOSYS);
@@ -206,10 +207,9 @@ mod tests {
     use crate::Command;
     use crate::plan::{Defaults, Pace, Plan};
 
-    /// Runs a child's code on a stack of its own, in a copy of our memory, and answers its exit status.
+    /// Runs a child's code on a separate stack, in a copy of our memory, and returns its exit status.
     ///
-    /// This is no way to start a process, but the only one that emulators of processors know; so the stubs for another
-    /// processor than this machine's are tried here.
+    /// User-mode emulators support only this form of `clone`, so the stubs for other processors are tested with it.
     fn run_in_a_copy(command: &mut Command) -> i32 {
         let plan = Plan::new(command.env_clear(), Defaults::INHERIT, Pace::GoesOn).unwrap();
         let stack = Stack::take().unwrap();
@@ -220,7 +220,7 @@ mod tests {
             sys::clone_onto(
                 libc::SYS_clone as usize,
                 call,
-                newborn::main,
+                child_side::main,
                 address(&raw const plan.block),
             )
         };

@@ -1,4 +1,4 @@
-//! What is to be started: the program and everything about its process.
+//! The description of a process to start: its program and all its attributes.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,21 +8,21 @@ use std::path::Path;
 
 use crate::environment::Environment;
 use crate::stdio::Kind;
-use crate::{Capabilities, Error, Resource, SignalSet, Stdio, Step};
+use crate::{Capabilities, Error, Resource, SignalSet, Stage, Stdio};
 
-/// What the child's signal mask is.
+/// The child's signal mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mask {
     Inherit,
     Set(SignalSet),
 }
 
-/// Everything about the process but its program, environment and descriptors.
+/// All attributes but program, environment and descriptors.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) directory: Option<Vec<u8>>,
-    /// The directory from which `directory` starts, of whoever asked a zygote.
-    pub(crate) home: Option<OwnedFd>,
+    /// In a zygote, the working directory of the process that sent the request; `directory` is relative to it.
+    pub(crate) caller_directory: Option<OwnedFd>,
     pub(crate) umask: Option<u32>,
     pub(crate) nice: Option<i32>,
     pub(crate) limits: Vec<(Resource, u64, u64)>,
@@ -48,7 +48,7 @@ impl Options {
         self.user.is_some() || self.group.is_some() || self.groups.is_some() || self.capabilities.is_some()
     }
 
-    /// Whether a signal that ends other processes is to be ignored, or kept until it is asked for.
+    /// Returns whether the child ignores or blocks any signal.
     pub(crate) fn survives_signals(&self) -> bool {
         self.ignored_signals != SignalSet::EMPTY
             || !matches!(self.mask, Mask::Inherit | Mask::Set(SignalSet::EMPTY))
@@ -59,7 +59,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             directory: None,
-            home: None,
+            caller_directory: None,
             umask: None,
             nice: None,
             limits: Vec::new(),
@@ -82,11 +82,11 @@ impl Default for Options {
     }
 }
 
-/// A program to start, and all about the process that it will be. Used again, it starts another.
+/// A program and the attributes of its process. A command may be started any number of times.
 ///
-/// Whatever is not said is as for `std::process::Command`: the environment, directory, user and limits are this process's,
-/// the standard streams are inherited, the signal mask is empty and `SIGPIPE` kills. Only the other descriptors are not
-/// inherited, with `FD_CLOEXEC` or without: [`inherit_descriptors`](Command::inherit_descriptors) has it otherwise.
+/// The defaults are those of `std::process::Command`: the child inherits environment, directory, user, limits and standard
+/// streams, its signal mask is empty, and `SIGPIPE` has its default action. Unlike there, the child inherits no other descriptor,
+/// with or without `FD_CLOEXEC`, unless [`inherit_descriptors`](Command::inherit_descriptors) is set.
 ///
 /// ```
 /// # fn main() -> Result<(), spawn::Error> {
@@ -101,15 +101,15 @@ pub struct Command {
     pub(crate) arg0: Option<Vec<u8>>,
     pub(crate) arguments: crate::strings::Strings,
     pub(crate) environment: Environment,
-    /// Of the numbers 0, 1 and 2, if said.
+    /// Descriptors 0, 1 and 2, where they were given.
     pub(crate) standard: [Option<Stdio>; 3],
     pub(crate) descriptors: Vec<(i32, Stdio)>,
     pub(crate) options: Options,
 }
 
 impl Command {
-    /// A program: a path if there is a slash in the name, else a name that is looked for in `PATH` as `execvp` does. That
-    /// `PATH` is the child's own, or `/bin:/usr/bin` if it has none.
+    /// A program: a path if the name contains a slash, otherwise a name to search for in `PATH`, as `execvp` does. The search
+    /// uses the child's `PATH`, or `/bin:/usr/bin` if it has none.
     ///
     /// A relative path is relative to the child's [directory](Command::current_dir).
     #[must_use]
@@ -141,7 +141,7 @@ impl Command {
         self
     }
 
-    /// What the program is told that it is called; its name as it was given, unless this says otherwise.
+    /// Sets `argv[0]`, by default the program as it was given.
     pub fn arg0(&mut self, name: impl AsRef<OsStr>) -> &mut Command {
         self.arg0 = Some(name.as_ref().as_bytes().to_vec());
         self
@@ -178,8 +178,8 @@ impl Command {
         self
     }
 
-    /// Whether a file that is executable and in no format the kernel knows is run as a script of `/bin/sh`, as `execvp`
-    /// does and as is the default, or fails with `ENOEXEC`, as `posix_spawnp` has it.
+    /// Sets how to treat an executable file in a format that the kernel does not know. `/bin/sh` runs it, as with `execvp`, if
+    /// `on`, the default; otherwise the start fails with `ENOEXEC`, as with `posix_spawnp`.
     pub fn shell_scripts(&mut self, on: bool) -> &mut Command {
         self.options.shell_scripts = on;
         self
@@ -187,23 +187,23 @@ impl Command {
 
     // ── descriptors ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// What standard input is.
+    /// Sets standard input.
     pub fn stdin(&mut self, stdio: impl Into<Stdio>) -> &mut Command {
         self.descriptor(0, stdio)
     }
 
-    /// What standard output is.
+    /// Sets standard output.
     pub fn stdout(&mut self, stdio: impl Into<Stdio>) -> &mut Command {
         self.descriptor(1, stdio)
     }
 
-    /// What standard error is.
+    /// Sets standard error.
     pub fn stderr(&mut self, stdio: impl Into<Stdio>) -> &mut Command {
         self.descriptor(2, stdio)
     }
 
-    /// What the child's descriptor `target` is, whatever the number. Targets and sources may overlap in any way: each
-    /// target is what its source is in this process.
+    /// Sets the child's descriptor `target`, whatever its number. Targets and sources may overlap in any way: each target is
+    /// a copy of what its source is in this process.
     pub fn descriptor(&mut self, target: i32, stdio: impl Into<Stdio>) -> &mut Command {
         let stdio = stdio.into();
         if let Some(standard) = usize::try_from(target)
@@ -218,8 +218,8 @@ impl Command {
         self
     }
 
-    /// Whether the child inherits descriptors that nobody named, as `execve` has it: all without `FD_CLOEXEC`. Otherwise,
-    /// as is the default, it has none.
+    /// Sets whether the child inherits all other descriptors without `FD_CLOEXEC`, as with a plain `execve`. By default it
+    /// inherits none.
     pub fn inherit_descriptors(&mut self, on: bool) -> &mut Command {
         self.options.close_others = !on;
         self
@@ -227,32 +227,32 @@ impl Command {
 
     // ── where and how it runs ────────────────────────────────────────────────────────────────────────────────────
 
-    /// The working directory. It is entered as the child's user.
+    /// Sets the working directory, which the child enters as its own user.
     pub fn current_dir(&mut self, directory: impl AsRef<Path>) -> &mut Command {
         self.options.directory = Some(directory.as_ref().as_os_str().as_bytes().to_vec());
         self
     }
 
-    /// The file mode mask.
+    /// Sets the file mode mask.
     pub fn umask(&mut self, mask: u32) -> &mut Command {
         self.options.umask = Some(mask);
         self
     }
 
-    /// The niceness, from -20, which is first served, to 19.
+    /// Sets the niceness, from -20 (the highest priority) to 19.
     pub fn nice(&mut self, niceness: i32) -> &mut Command {
         self.options.nice = Some(niceness);
         self
     }
 
-    /// A resource limit, soft and hard. [`UNLIMITED`](crate::UNLIMITED) is none.
+    /// Sets a resource limit, soft and hard. [`UNLIMITED`](crate::UNLIMITED) removes it.
     pub fn limit(&mut self, resource: Resource, soft: u64, hard: u64) -> &mut Command {
         self.options.limits.retain(|(other, _, _)| *other != resource);
         self.options.limits.push((resource, soft, hard));
         self
     }
 
-    /// The control group (version 2), as its directory. The child begins its life there.
+    /// Sets the control group (version 2), given by its directory. The child is created in it.
     pub fn cgroup(&mut self, directory: impl Into<OwnedFd>) -> &mut Command {
         self.options.cgroup = Some(directory.into());
         self
@@ -260,34 +260,33 @@ impl Command {
 
     // ── privileges ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// The user: real, effective and saved. Unless [`groups`](Command::groups) says otherwise, a process with the rights
-    /// of root gives up its supplementary groups too.
+    /// Sets the real, effective and saved user ID. If this process runs as root, the child also drops the supplementary
+    /// groups, unless [`groups`](Command::groups) sets them.
     pub fn user(&mut self, id: u32) -> &mut Command {
         self.options.user = Some(id);
         self
     }
 
-    /// The group: real, effective and saved.
+    /// Sets the real, effective and saved group ID.
     pub fn group(&mut self, id: u32) -> &mut Command {
         self.options.group = Some(id);
         self
     }
 
-    /// The supplementary groups.
+    /// Sets the supplementary groups.
     pub fn groups(&mut self, ids: &[u32]) -> &mut Command {
         self.options.groups = Some(ids.to_vec());
         self
     }
 
-    /// Capabilities that the program has without being root, and passes on: they are made inheritable and ambient. With a
-    /// change of [user](Command::user) they are the only ones that are left.
+    /// Makes capabilities inheritable and ambient, so that a program without root's user ID has them and passes them on. With
+    /// a change of [user](Command::user), the child loses all others.
     pub fn ambient_capabilities(&mut self, set: Capabilities) -> &mut Command {
         self.options.capabilities = Some(set);
         self
     }
 
-    /// Has `execve` of programs that are set-user-ID, or have capabilities as files, give nothing to the child and to
-    /// whatever it starts.
+    /// Sets `no_new_privs`: set-user-ID programs and file capabilities have no effect in the child and its descendants.
     pub fn no_new_privileges(&mut self) -> &mut Command {
         self.options.no_new_privileges = true;
         self
@@ -295,59 +294,59 @@ impl Command {
 
     // ── signals, groups and sessions ─────────────────────────────────────────────────────────────────────────────
 
-    /// A signal that the child gets when the *thread* that starts it ends, which is what the kernel calls its parent. It
-    /// is asked for after the change of user, which would undo it; a parent that has died by then fails the start.
-    /// Programs that are set-user-ID or have capabilities as files undo it as well.
+    /// Sets the signal that the child gets when the *thread* that starts it exits; to the kernel, that thread is the parent.
+    /// A change of user would reset it, so it is set afterwards, and the start fails if the parent has died by then. Executing a
+    /// set-user-ID program or one with file capabilities resets it too.
     pub fn parent_death_signal(&mut self, signal: i32) -> &mut Command {
         self.options.parent_death_signal = Some(signal);
         self
     }
 
-    /// The process group; 0 is one of the child's own.
+    /// Sets the process group; 0 creates a new one.
     pub fn process_group(&mut self, group: i32) -> &mut Command {
         self.options.process_group = Some(group);
         self
     }
 
-    /// A session, and so a process group, of the child's own, without a controlling terminal.
+    /// Creates a session, and with it a process group, without a controlling terminal.
     pub fn new_session(&mut self) -> &mut Command {
         self.options.session = true;
         self
     }
 
-    /// A session of the child's own, and as its controlling terminal the one that the child has at this descriptor.
+    /// Creates a session whose controlling terminal is the child's descriptor `target`.
     pub fn controlling_terminal(&mut self, target: i32) -> &mut Command {
         self.options.session = true;
         self.options.terminal = Some(target);
         self
     }
 
-    /// The signals that are blocked; none, unless this is called.
+    /// Sets the blocked signals, by default none.
     pub fn signal_mask(&mut self, blocked: SignalSet) -> &mut Command {
         self.options.mask = Mask::Set(blocked);
         self
     }
 
-    /// Has the child block the signals that the thread which starts it blocks.
+    /// Lets the child inherit the signal mask of the thread that starts it.
     pub fn inherit_signal_mask(&mut self) -> &mut Command {
         self.options.mask = Mask::Inherit;
         self
     }
 
-    /// Signals that do what they do by default even if this process ignores them; `SIGPIPE` alone, unless this is called.
-    /// Those that this process handles do so anyway.
+    /// Sets the signals that get their default action even if this process ignores them, by default only `SIGPIPE`. Signals
+    /// that this process handles get it anyway.
     pub fn default_signals(&mut self, signals: SignalSet) -> &mut Command {
         self.options.default_signals = signals;
         self
     }
 
-    /// Signals that the child ignores.
+    /// Sets the signals that the child ignores.
     pub fn ignore_signals(&mut self, signals: SignalSet) -> &mut Command {
         self.options.ignored_signals = signals;
         self
     }
 
-    /// What a descriptor is, if said.
+    /// The source of a standard stream, if given.
     pub(crate) fn kind(&self, target: usize) -> Option<&Kind> {
         self.standard[target].as_ref().map(|stdio| &stdio.0)
     }
@@ -359,10 +358,10 @@ impl Command {
         String::from_utf8_lossy(&self.program).into_owned()
     }
 
-    pub(crate) fn failed(&self, step: Step, about: String, source: io::Error) -> Error {
+    pub(crate) fn failed(&self, stage: Stage, about: String, source: io::Error) -> Error {
         Error::Start {
             program: self.program_name(),
-            step,
+            stage,
             about,
             source,
         }

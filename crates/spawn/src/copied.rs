@@ -1,9 +1,9 @@
-//! A child with a copy of our memory: where the kernel is an emulator's, which knows no other.
+//! A forked child, for user-mode emulators.
 //!
-//! qemu, when it runs programs of another processor, has neither `clone3` nor a `clone` that shares memory. So the child is
-//! forked, on the same stack and with the same code, and writes what failed to a pipe, which closes when it runs its program.
+//! qemu's emulation of other processors supports neither `clone3` nor a `clone` that shares memory. So the child is forked. It runs
+//! the same code on the same stack, but reports errors through a pipe, which closes when it executes its program.
 //!
-//! **Invariant:** the child's end of the pipe has a number that no descriptor of the child will get.
+//! **Invariant:** the child's end of the pipe has a number that no other descriptor of the child gets.
 #![allow(unsafe_code)]
 
 use std::io::{PipeReader, Read};
@@ -14,12 +14,12 @@ use libc::{ENOSYS, SIGCHLD};
 use crate::block::{Block, Operation, address};
 use crate::clone::{Made, Wait};
 use crate::stack::Stack;
-use crate::{calls, newborn, sys};
+use crate::{calls, child_side, sys};
 
-/// The child's report on its way: step and one more, detail, errno.
+/// The child's report in the pipe: stage plus one, detail, errno.
 const REPORT_SIZE: usize = 12;
 
-/// Makes a child that carries out `block`.
+/// Makes a child that executes `block`.
 ///
 /// # Errors
 /// With the errno. No child exists then.
@@ -38,7 +38,7 @@ pub(crate) fn make(block: &mut Block, stack: &Stack, wait: Wait) -> Result<Made,
         sys::clone_onto(
             libc::SYS_clone as usize,
             call,
-            newborn::main,
+            child_side::main,
             address(&raw const *block),
         )
     };
@@ -55,9 +55,9 @@ pub(crate) fn make(block: &mut Block, stack: &Stack, wait: Wait) -> Result<Made,
     Ok(made)
 }
 
-/// Whether the child puts something at this number.
+/// Returns whether the child's operations replace this descriptor.
 fn is_target(block: &Block, fd: RawFd) -> bool {
-    // SAFETY: there are so many, by the block's invariant.
+    // SAFETY: the block's invariant guarantees this number of operations.
     let operations = unsafe { std::slice::from_raw_parts(block.operations, block.operation_count) };
     operations.iter().any(|operation| match *operation {
         Operation::Call {
@@ -68,7 +68,7 @@ fn is_target(block: &Block, fd: RawFd) -> bool {
     })
 }
 
-/// The child's pidfd. Its number is its own until somebody waits for it.
+/// Opens the child's pidfd. The process ID is the child's until it is reaped.
 fn hold(pid: i32) -> Result<Made, i32> {
     match calls::pidfd_open(pid) {
         Ok(pidfd) => Ok(Made { pid, pidfd }),
@@ -79,10 +79,10 @@ fn hold(pid: i32) -> Result<Made, i32> {
     }
 }
 
-/// What came through the pipe when it closed: the step and one more, detail and errno, or nothing.
+/// Reads the report from the pipe: stage plus one, detail and errno, or nothing if the pipe was closed.
 pub(crate) fn hear(mut answer: &PipeReader) -> Option<(u32, i32, i32)> {
     let mut report = [0_u8; REPORT_SIZE];
-    // A child that is killed on its way has not failed to begin: it has ended.
+    // A child that was killed before its report has not failed to start: it has ended.
     answer.read_exact(&mut report).ok()?;
     let word = |index: usize| {
         let bytes = report.get(index * 4..index * 4 + 4)?;
@@ -91,10 +91,10 @@ pub(crate) fn hear(mut answer: &PipeReader) -> Option<(u32, i32, i32)> {
     Some((word(0)? as u32, word(1)?, word(2)?))
 }
 
-/// Whether the pipe has closed, or something came.
+/// Returns whether the pipe is closed or readable.
 pub(crate) fn has_answered(answer: &PipeReader, block: bool) -> bool {
     let deadline = (!block).then(std::time::Instant::now);
     let mut poll = [calls::poll_for(answer.as_fd(), libc::POLLIN)];
-    // It fails for want of memory, and then we ask again.
+    // poll fails only for lack of memory; the caller repeats it.
     calls::poll(&mut poll, deadline).unwrap_or(false)
 }

@@ -1,45 +1,48 @@
-//! Which descriptors the child has, and the order of the calls that puts them in their places.
+//! The calls that set up the child's descriptors, and their order.
 //!
-//! A map from numbers in the child to descriptors of the parent may overlap itself (1 goes to 2 while 3 goes to 1) and
-//! may have cycles (1 and 2 change places). A descriptor is put in its place as soon as nobody needs what lies there. When
-//! all that is left are cycles, one descriptor is saved elsewhere, which opens its cycle; so one spare number is enough.
+//! The mappings from numbers in the child to descriptors of the parent may overlap (1 to 2 while 3 to 1) and may have cycles (1 and
+//! 2 swapped). A target is replaced once no remaining mapping needs it as a source. When only cycles remain, one descriptor is
+//! saved to a spare number, which breaks its cycle, so one spare number is enough.
 //!
-//! **Invariant:** whatever the order, each target ends up with what its source was in the parent.
+//! **Invariant:** each target ends up as a copy of its source in the parent.
 
 use crate::block::Operation;
-use crate::step::Step;
+use crate::stage::Stage;
 
-/// A number in the child and the descriptor of the parent that it is to be.
+/// A descriptor number in the child, and its source in the parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Mapping {
     pub(crate) target: i32,
     pub(crate) source: i32,
     pub(crate) state: State,
 }
 
-/// What is known of a source.
+/// The state of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It is open.
+    /// Open.
     Named,
-    /// It has the target's number. If nothing is open there, nothing shall be.
+    /// The parent's descriptor of the same number, which may be closed.
     Inherited,
-    /// The same, and what is to be closed by `execve` shall be closed.
+    /// The same, but `FD_CLOEXEC` is respected.
     Untouched,
 }
 
-/// Appends the operations that put every descriptor in its place. No two places have the same target.
-pub(crate) fn arrange(places: &[Place], operations: &mut Vec<Operation>) {
-    let stays = |place: &&Place| place.source == place.target && place.state != State::Untouched;
-    for place in places.iter().filter(stays) {
-        operations.push(keep_open(*place));
+/// Appends the operations for all mappings, whose targets must differ.
+pub(crate) fn arrange(mappings: &[Mapping], operations: &mut Vec<Operation>) {
+    let stays = |mapping: &&Mapping| mapping.source == mapping.target && mapping.state != State::Untouched;
+    for mapping in mappings.iter().filter(stays) {
+        operations.push(keep_open(*mapping));
     }
-    let mut pending: Vec<Place> = places
+    let mut pending: Vec<Mapping> = mappings
         .iter()
         .copied()
-        .filter(|place| place.source != place.target)
+        .filter(|mapping| mapping.source != mapping.target)
         .collect();
-    let highest = places.iter().map(|place| place.target.max(place.source)).max();
+    let highest = mappings
+        .iter()
+        .map(|mapping| mapping.target.max(mapping.source))
+        .max();
     let spare = highest.unwrap_or(2).saturating_add(1);
     let mut saved_for = None;
     while !pending.is_empty() {
@@ -48,19 +51,19 @@ pub(crate) fn arrange(places: &[Place], operations: &mut Vec<Operation>) {
                 other.source == target && other.target != target && saved_for != Some(other.target)
             })
         };
-        let free = pending.iter().position(|place| !needed(place.target));
+        let free = pending.iter().position(|mapping| !needed(mapping.target));
         match free {
             Some(index) => {
-                let place = pending.swap_remove(index);
-                if saved_for == Some(place.target) {
+                let mapping = pending.swap_remove(index);
+                if saved_for == Some(mapping.target) {
                     saved_for = None;
-                    operations.push(Operation::Restore { to: place.target });
+                    operations.push(Operation::Restore { to: mapping.target });
                 } else {
-                    operations.push(put(place));
+                    operations.push(put(mapping));
                 }
             }
             None => {
-                // Each target that is left is a source too, so they are cycles: this opens one.
+                // All remaining targets are sources too, so the mappings form cycles. This breaks one.
                 let first = pending[0];
                 operations.push(Operation::Save {
                     from: first.source,
@@ -72,39 +75,39 @@ pub(crate) fn arrange(places: &[Place], operations: &mut Vec<Operation>) {
     }
 }
 
-fn put(place: Place) -> Operation {
+fn put(mapping: Mapping) -> Operation {
     Operation::Call {
         number: libc::SYS_dup3 as usize,
-        arguments: [place.source as usize, place.target as usize, 0, 0, 0],
-        step: Step::Descriptor,
-        detail: place.target,
+        arguments: [mapping.source as usize, mapping.target as usize, 0, 0, 0],
+        stage: Stage::Descriptor,
+        detail: mapping.target,
         tolerated: 0,
     }
 }
 
-/// A descriptor that is in its place has only to stay open by `execve`.
-fn keep_open(place: Place) -> Operation {
+/// A descriptor that has its number already only has to survive `execve`.
+fn keep_open(mapping: Mapping) -> Operation {
     Operation::Call {
         number: libc::SYS_fcntl as usize,
-        arguments: [place.target as usize, libc::F_SETFD as usize, 0, 0, 0],
-        step: Step::Descriptor,
-        detail: place.target,
-        tolerated: match place.state {
+        arguments: [mapping.target as usize, libc::F_SETFD as usize, 0, 0, 0],
+        stage: Stage::Descriptor,
+        detail: mapping.target,
+        tolerated: match mapping.state {
             State::Named => 0,
             _ => libc::EBADF,
         },
     }
 }
 
-/// The number from which on nobody needs a descriptor of the parent.
-pub(crate) fn end(places: &[Place]) -> u32 {
-    let sources = places.iter().map(|place| place.source as u32 + 1);
+/// One more than the highest source.
+pub(crate) fn end(mappings: &[Mapping]) -> u32 {
+    let sources = mappings.iter().map(|mapping| mapping.source as u32 + 1);
     sources.max().unwrap_or(0)
 }
 
-/// Appends the operations that close everything but the targets, where nothing is open from `end` on but targets.
-pub(crate) fn close_others(places: &[Place], end: u32, operations: &mut Vec<Operation>) {
-    let mut kept: Vec<u32> = places.iter().map(|place| place.target as u32).collect();
+/// Appends the operations that close all descriptors but the targets. From `end` on, only targets are open.
+pub(crate) fn close_others(mappings: &[Mapping], end: u32, operations: &mut Vec<Operation>) {
+    let mut kept: Vec<u32> = mappings.iter().map(|mapping| mapping.target as u32).collect();
     kept.sort_unstable();
     let mut first = 0;
     for target in kept {
@@ -126,15 +129,15 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn place(target: i32, source: i32) -> Place {
-        Place {
+    fn mapping(target: i32, source: i32) -> Mapping {
+        Mapping {
             target,
             source,
             state: State::Named,
         }
     }
 
-    /// Carries the operations out on a table of numbers, each of which holds what the parent had there.
+    /// Simulates the operations on a table of descriptors.
     fn carry_out(operations: &[Operation], open: &[i32]) -> BTreeMap<i32, i32> {
         let mut table: BTreeMap<i32, i32> = open.iter().map(|&fd| (fd, fd)).collect();
         let mut saved = None;
@@ -165,35 +168,38 @@ mod tests {
         // All maps of the targets 0 to 3, each to one of six sources: 1,296 with every overlap and cycle there is.
         let open = [0, 1, 2, 3, 4, 5];
         for code in 0..6_usize.pow(4) {
-            let places: Vec<_> = (0..4)
-                .map(|target| place(target, (code / 6_usize.pow(target as u32) % 6) as i32))
+            let mappings: Vec<_> = (0..4)
+                .map(|target| mapping(target, (code / 6_usize.pow(target as u32) % 6) as i32))
                 .collect();
             let mut operations = Vec::new();
-            arrange(&places, &mut operations);
+            arrange(&mappings, &mut operations);
             let table = carry_out(&operations, &open);
-            for place in &places {
-                assert_eq!(table[&place.target], place.source, "{places:?}: {operations:?}");
+            for mapping in &mappings {
+                assert_eq!(
+                    table[&mapping.target], mapping.source,
+                    "{mappings:?}: {operations:?}"
+                );
             }
         }
     }
 
     #[test]
     fn what_lies_between_the_targets_is_closed() {
-        let places = [place(7, 3), place(0, 0), place(2, 9)];
+        let mappings = [mapping(7, 3), mapping(0, 0), mapping(2, 9)];
         let mut operations = Vec::new();
-        close_others(&places, !0, &mut operations);
+        close_others(&mappings, !0, &mut operations);
         let close = |first, last| Operation::Close { first, last };
         assert_eq!(operations, [close(1, 1), close(3, 6), close(8, !0)]);
     }
 
     #[test]
     fn what_was_never_shared_need_not_be_closed() {
-        assert_eq!((end(&[]), end(&[place(7, 3), place(0, 0)])), (0, 4));
+        assert_eq!((end(&[]), end(&[mapping(7, 3), mapping(0, 0)])), (0, 4));
         let mut operations = Vec::new();
-        let standard = [place(0, 0), place(1, 1), place(2, 2)];
+        let standard = [mapping(0, 0), mapping(1, 1), mapping(2, 2)];
         close_others(&standard, end(&standard), &mut operations);
         assert_eq!(operations, []);
-        let moved = [place(0, 5), place(1, 1), place(2, 2)];
+        let moved = [mapping(0, 5), mapping(1, 1), mapping(2, 2)];
         close_others(&moved, end(&moved), &mut operations);
         assert_eq!(operations, [Operation::Close { first: 3, last: !0 }]);
     }

@@ -1,9 +1,9 @@
-//! Whether this process may dump core and be traced, kept through changes of credentials in children.
+//! Preserves this process's dumpable flag, which permits core dumps and tracing, while children change credentials.
 //!
-//! The kernel notes a change of credentials in the memory of who changed them, which is ours too while a child shares it:
-//! without this, starting one child as another user would forbid both to us for good.
+//! The kernel clears the flag in the memory descriptor of a process that changes its credentials, and a child shares ours. Starting
+//! a child as another user would otherwise disable core dumps and tracing of this process permanently.
 //!
-//! **Invariant:** what is restored is what was before the first of the children that change at the same time.
+//! **Invariant:** the restored value is the one before the first of several concurrent children.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -24,7 +24,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A child that changes its credentials may be in our memory.
+/// Held while a child that changes its credentials may share our memory.
 #[derive(Debug)]
 pub(crate) struct Guard(());
 
@@ -43,7 +43,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let mut state = state();
         state.children -= 1;
-        // The value 2 cannot be set again, and forbids both as 0 does.
+        // The value 2 cannot be set, and is as restrictive as 0.
         if matches!(state.before, 0 | 1) {
             calls::set_dumpable(state.before);
         }

@@ -1,4 +1,4 @@
-//! The child's environment: this process's with changes, or one of its own.
+//! The child's environment: this process's or another one, with changes.
 #![allow(unsafe_code)]
 
 use std::collections::TryReserveError;
@@ -15,13 +15,13 @@ pub(crate) struct Environment {
     changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
-/// What is changed.
+/// The environment that the changes apply to.
 #[derive(Debug, Default)]
 enum Base {
-    /// This process's environment, as it is when the child is started.
+    /// This process's environment at the start of the child.
     #[default]
     Inherited,
-    /// Somebody else's; an empty one for whoever cleared theirs.
+    /// An explicit one, such as the empty environment.
     Given(Strings),
 }
 
@@ -53,7 +53,7 @@ impl Environment {
         *self = Environment::given(Strings::default());
     }
 
-    /// A name that cannot be one, if there is any.
+    /// An invalid name, if there is any.
     pub(crate) fn wrong_name(&self) -> Option<&[u8]> {
         let wrong = |name: &Vec<u8>| name.is_empty() || name.contains(&b'=');
         let set = self.changes.iter().filter(|(_, value)| value.is_some());
@@ -78,7 +78,7 @@ impl Environment {
         })
     }
 
-    /// Where the child's programs are, when its environment is this one.
+    /// The value of `PATH` in the child's environment.
     pub(crate) fn search_path(&self) -> &[u8] {
         if let Some((_, value)) = self.changes.iter().find(|(name, _)| name == b"PATH") {
             return value.as_deref().unwrap_or(path::DEFAULT);
@@ -91,16 +91,16 @@ impl Environment {
         variable.map_or(path::DEFAULT, |variable| &variable[b"PATH=".len()..])
     }
 
-    /// This process's own environment as it is, if that is the child's.
+    /// This process's own environment, if the child gets it unchanged.
     pub(crate) fn unchanged(&self) -> Option<*const *const c_char> {
-        // SAFETY: reads a pointer that nobody changes meanwhile, see `inherited`.
+        // SAFETY: reads a pointer that no thread changes meanwhile, see `inherited`.
         let own = unsafe { environ };
         let inherits = matches!(self.base, Base::Inherited);
         (inherits && self.changes.is_empty() && !own.is_null()).then_some(own)
     }
 
-    /// The whole environment. Variables of this process are pointed to, and changed ones copied to `strings`; with `copy`
-    /// all are copied.
+    /// The whole environment, as pointers to this process's variables and to copies of the changed ones in `strings`. With
+    /// `copy`, all are copied.
     pub(crate) fn build(
         &self,
         copy: bool,
@@ -144,8 +144,8 @@ unsafe extern "C" {
 
 /// The variables of this process.
 ///
-/// Nobody may change the environment meanwhile. Whoever does so has promised it: `std::env::set_var` and `setenv` must
-/// not be called while another thread may read the environment, by whatever means.
+/// No thread may change the environment meanwhile. That is the contract of `std::env::set_var` and `setenv`: they must not be
+/// called while another thread may read the environment in any way.
 fn inherited() -> impl Iterator<Item = &'static [u8]> {
     // SAFETY: as no one changes it, see above, this is null or an array of strings that ends with a null.
     let mut next = unsafe { environ };

@@ -1,27 +1,27 @@
-//! What can go wrong, and at which step.
+//! The errors of this crate.
 
 use std::io;
 use std::time::Duration;
 
-use crate::step::Step;
+use crate::stage::Stage;
 
-/// Why a process could not be started, or its end not be told.
+/// Why a process could not be started, or its status not be determined.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A step of starting the process failed. No process is left.
-    #[error("cannot start `{program}`: {step}{about}: {source}")]
+    /// Starting the process failed. No process exists.
+    #[error("cannot start `{program}`: {stage}{about}: {source}")]
     Start {
         /// The program, as it was given.
         program: String,
-        /// What was being done.
-        step: Step,
-        /// What it was about, with a space before it: a path, a descriptor, a limit; empty when the step says it all.
+        /// The stage that failed.
+        stage: Stage,
+        /// The subject with a leading space: a path, a descriptor, a limit; or empty.
         about: String,
-        /// What the kernel answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A string for the kernel has a zero byte in it, where the kernel would end it.
+    /// A string for the kernel contains a zero byte.
     #[error("cannot start `{program}`: {what} has a NUL byte; remove it")]
     Nul {
         /// The program, as it was given.
@@ -30,7 +30,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A variable of the environment without a name, or with `=` in it.
-    #[error("cannot start `{program}`: `{name}` is no name of a variable; give one without `=`")]
+    #[error("cannot start `{program}`: `{name}` is not a variable name; use one without `=`")]
     Variable {
         /// The program, as it was given.
         program: String,
@@ -44,17 +44,17 @@ pub enum Error {
         pid: u32,
         /// The call.
         operation: &'static str,
-        /// What the kernel answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// Somebody else in this program has taken the process's status, by `wait` or by ignoring `SIGCHLD`, and the kernel
-    /// (before Linux 6.15) does not tell it twice. The process has ended.
+    /// Other code of this program has taken the process's status, by `wait` or by ignoring `SIGCHLD`, and the kernel (before Linux
+    /// 6.15) provides it only once. The process has ended.
     #[error("the status of process {pid} was taken by another wait in this program")]
     StatusTaken {
         /// The process.
         pid: u32,
     },
-    /// The process wrote more than [`Capture::limit_bytes`](crate::Capture::limit_bytes) to one stream, and was killed.
+    /// The process wrote more than [`Capture::limit_bytes`](crate::Capture::limit_bytes) to one stream and was killed.
     #[error(
         "process {pid} wrote more than {limit_bytes} bytes to {stream}; raise the limit or have the rest cut off"
     )]
@@ -66,7 +66,7 @@ pub enum Error {
         /// The limit.
         limit_bytes: usize,
     },
-    /// The process ran longer than [`Capture::timeout`](crate::Capture::timeout), and was ended.
+    /// The process ran longer than [`Capture::timeout`](crate::Capture::timeout) and was terminated.
     #[error("process {pid} ran longer than {after:?} and was ended")]
     TimedOut {
         /// The process.
@@ -74,13 +74,13 @@ pub enum Error {
         /// The time-out.
         after: Duration,
     },
-    /// A starter's thread cannot be started.
-    #[error("starting a thread that starts processes: {source}")]
-    Starter {
-        /// What the kernel answered.
+    /// A spawner's thread could not be started.
+    #[error("cannot start the spawner's thread: {source}")]
+    Spawner {
+        /// The system's error.
         source: io::Error,
     },
-    /// The zygote has ended, or was never reachable.
+    /// The zygote has ended.
     #[error("the zygote has ended; start the program again to have another")]
     ZygoteGone,
     /// A system call about the zygote's socket failed.
@@ -88,33 +88,33 @@ pub enum Error {
     ZygoteSocket {
         /// The call.
         operation: &'static str,
-        /// What the kernel answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A zygote can only be made of a process that has one thread.
+    /// A zygote can only be forked from a process with a single thread.
     #[error("a zygote must be started before any thread; there are {threads} threads")]
     ZygoteThreads {
-        /// How many there are.
+        /// The number of threads.
         threads: usize,
     },
-    /// A request to the zygote is larger than it takes.
-    #[error("the request to the zygote has {size} bytes, of which {max} are allowed")]
+    /// A request exceeds the zygote's limit.
+    #[error("the request to the zygote has {size} bytes; the limit is {max}")]
     ZygoteRequest {
         /// Its size.
         size: usize,
-        /// The bound.
+        /// The limit.
         max: usize,
     },
 }
 
 impl Error {
-    /// The errno, as libc's functions would have left it; `EINVAL` for what no kernel was asked for.
+    /// The error number that a libc function would have set; `EINVAL` if the command was rejected before any system call.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
             Error::Start { source, .. }
             | Error::Process { source, .. }
-            | Error::Starter { source }
+            | Error::Spawner { source }
             | Error::ZygoteSocket { source, .. } => source.raw_os_error().unwrap_or(libc::EIO),
             Error::StatusTaken { .. } => libc::ECHILD,
             Error::OutputLimit { .. } => libc::EFBIG,
@@ -125,18 +125,18 @@ impl Error {
         }
     }
 
-    /// The step that failed, when a step of starting did.
+    /// The stage that failed, for [`Error::Start`].
     #[must_use]
-    pub fn step(&self) -> Option<Step> {
+    pub fn stage(&self) -> Option<Stage> {
         match self {
-            Error::Start { step, .. } => Some(*step),
+            Error::Start { stage, .. } => Some(*stage),
             _ => None,
         }
     }
 }
 
 impl From<Error> for io::Error {
-    /// Of the same kind, with the error as its source.
+    /// Keeps the kind and makes the error the source.
     fn from(error: Error) -> io::Error {
         io::Error::new(io::Error::from_raw_os_error(error.errno()).kind(), error)
     }

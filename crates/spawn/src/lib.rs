@@ -1,4 +1,4 @@
-//! Processes: started fast, with every guarantee. Linux 5.4 or later, x86-64 and aarch64.
+//! Fast and safe process creation for Linux 5.4 or later, on x86-64 and aarch64.
 //!
 //! ```
 //! use std::time::Duration;
@@ -6,7 +6,7 @@
 //!
 //! # fn main() -> Result<(), spawn::Error> {
 //! let mut sort = Command::new("sort");
-//! sort.stdin(Stdio::bytes("b\na\n")) // a file in memory: nobody has to feed a pipe
+//! sort.stdin(Stdio::bytes("b\na\n")) // a file in memory, which needs no writer
 //!     .limit(Resource::CPU, 10, 10)
 //!     .no_new_privileges();
 //! let within = Capture {
@@ -20,53 +20,59 @@
 //!
 //! # Why not `std::process::Command`
 //!
-//! It is fast only as long as `posix_spawn` can do what is asked. For another user, a closure before `execve`, and so for
-//! limits, capabilities or a control group, it forks: 50 ms from a process with 2 GiB of memory. Here every option is one
-//! more system call of a child that shares its parent's memory, and costs the same whatever the parent's size.
+//! It is fast only while `posix_spawn` supports the options. To change the user, or to run a closure before `execve` (for limits,
+//! capabilities or a control group), it forks, which takes 50 ms in a process with 2 GiB of memory. Here each option is a system
+//! call in a child that shares its parent's memory, so its cost does not depend on the parent's size.
 //!
 //! | | std | here |
 //! |---|---|---|
 //! | user, group, process group, directory | forks for users and groups | yes |
 //! | limits, niceness, umask, capabilities, `no_new_privs`, control group, parent-death signal | by a closure, which forks | yes |
 //! | descriptors other than 0, 1, 2 | no | any map; all others closed |
-//! | waiting for a while, ending politely | no | [`Child::wait_timeout`], [`Child::terminate`] |
+//! | waiting with a timeout, terminating gracefully | no | [`Child::wait_timeout`], [`Child::terminate`] |
 //! | output with a limit | no | [`Capture`] |
-//! | what failed | an errno | the [`Step`] and the errno |
-//! | without blocking the thread | no | [`Starter`], [`Command::start`], [`Zygote`] |
-//! | a child that is dropped | a zombie, or runs on | is killed and reaped |
+//! | error reports | an errno | the [`Stage`] and the errno |
+//! | without blocking the caller | no | [`Spawner`], [`Command::start`], [`Zygote`] |
+//! | dropping a child | leaves it running, or a zombie | kills and reaps it |
 //!
-//! # The picture
+//! # How it works
 //!
 //! ```text
-//!   Command ──(all that can be decided or allocated)──> Plan: operations, arguments, environment, open streams
-//!                                                         │  block of memory, shared
+//!   Command ──(decide and allocate everything)──> Plan: operations, arguments, environment, open streams
+//!                                                         │  shared block
 //!   parent: clone3(VM | VFORK | PIDFD | CLEAR_SIGHAND | FILES) onto a stack of its own
 //!                                                         │
 //!   child:  signals · session · descriptors · limits · user · capabilities · directory · mask · execve
-//!                                                         │  each a raw system call; the first that fails is written down
-//!   parent: Child, or Error::Start { step, source }  <────┘
+//!                                                         │  raw system calls; the first failure is recorded
+//!   parent: Child, or Error::Start { stage, source }  <────┘
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! * **The child runs no code but ours**: no libc, no allocation, no lock, no handler of the program's. Other threads of the
-//!   parent may hold whatever locks they like.
-//! * **Nothing leaks.** Of descriptors the child has those that were named. A child that failed to start is reaped before
-//!   the error is returned, and no `SIGCHLD` tells of it.
-//! * **No zombies**: see [`Child`] for what dropping does.
-//! * **The same on older kernels**, and behind filters that do not know `clone3`: then `clone` does it, and the child makes
-//!   up for what `clone` does not do. In emulators that know neither, the child is forked.
-//! * The calling thread waits for the end, [`Command::status`]; until the child has left its memory, [`Command::spawn`]; or
-//!   makes it and goes on, [`Command::start`]; or has it made by a [`Starter`], a thread beside an event loop, or by a
-//!   [`Zygote`], for daemons that give up their rights.
+//! * **The child runs only this crate's code** before `execve`: no libc, allocation, lock or signal handler. Other threads of the
+//!   parent may hold any lock.
+//! * **No leaks.** The child has only the descriptors that the command names. A child that failed to start is reaped before the
+//!   error is returned, and raises no `SIGCHLD`.
+//! * **No zombies**: see [`Child`] for the effect of dropping it.
+//! * **The same behaviour on older kernels** and behind filters that refuse `clone3`: there the crate uses `clone`, and the child
+//!   does the rest of `clone3`'s work. Under emulators that support neither, it forks.
 //!
-//! `SIGCHLD` belongs to the program: a handler that reaps everything takes statuses from us too, and so does ignoring it.
-//! From Linux 6.15 on they are known all the same; before, [`Error::StatusTaken`] says what happened.
+//! # Which call blocks for how long
+//!
+//! * [`Command::status`] waits for the end of the process.
+//! * [`Command::spawn`] waits until the child executes the program.
+//! * [`Command::start`] makes the child and returns.
+//! * [`Spawner::start`] queues a job for a thread, for event loops.
+//! * [`Zygote::request`] sends a request to a helper process, for daemons that drop privileges.
+//!
+//! `SIGCHLD` belongs to the program. If its handler reaps every child, or if it ignores the signal, this crate cannot wait for the
+//! status. From Linux 6.15 on, it gets the status in another way; on older kernels it returns [`Error::StatusTaken`].
 
 mod block;
 mod calls;
 mod capability;
 mod child;
+mod child_side;
 mod clone;
 mod command;
 mod copied;
@@ -74,22 +80,21 @@ mod descriptors;
 mod dumpable;
 mod environment;
 mod error;
-mod lent;
-mod newborn;
-mod order;
+mod job;
+mod launch;
 mod output;
 mod path;
+mod pending;
 mod plan;
 mod process;
 mod reaper;
 mod resource;
 mod signals;
+mod spawner;
 mod stack;
+mod stage;
 mod start;
-mod starter;
-mod starting;
 mod stdio;
-mod step;
 mod strings;
 mod sys;
 mod zygote;
@@ -101,10 +106,15 @@ pub use clone::force_legacy_clone;
 pub use command::Command;
 pub use error::Error;
 pub use output::{Capture, Excess, Output};
+pub use pending::PendingChild;
 pub use resource::{Resource, UNLIMITED};
 pub use signals::SignalSet;
-pub use starter::Starter;
-pub use starting::Starting;
+pub use spawner::Spawner;
+pub use stage::Stage;
 pub use stdio::{End, Stdio};
-pub use step::Step;
-pub use zygote::{Requested, Rules, Zygote};
+pub use zygote::{PendingZygoteChild, Rules, Zygote};
+
+/// Tests the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! What a child wrote, collected with limits.
+//! Collecting a child's output within limits.
 
 use std::io::{ErrorKind, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -10,27 +10,27 @@ use crate::plan::Defaults;
 use crate::process::Process;
 use crate::{Child, Command, Error};
 
-/// Bytes that are read at once: what a pipe holds.
+/// Bytes per read: the capacity of a pipe.
 const CHUNK: usize = 64 << 10;
 
-/// What happens to output beyond the limit.
+/// The policy for output beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
     /// The process is killed, and [`Error::OutputLimit`] returned.
     Fails,
-    /// It is read and thrown away, and [`Output::truncated`] says so.
+    /// The rest is read and discarded, and [`Output::truncated`] is set.
     CutOff,
 }
 
-/// Limits of what is collected.
+/// Limits for collecting output.
 #[derive(Debug, Clone)]
 pub struct Capture {
-    /// Bytes of each stream; 16 MiB by default.
+    /// Bytes per stream; 16 MiB by default.
     pub limit_bytes: usize,
-    /// What happens beyond.
+    /// The policy beyond that limit; [`Excess::Fails`] by default.
     pub excess: Excess,
-    /// How long it may all take, to the end of the process and of its streams; for ever by default. Then the process is
-    /// ended by `SIGTERM`, and by `SIGKILL` after the grace, and [`Error::TimedOut`] returned.
+    /// Time until the process has ended and its streams are closed; unlimited by default. When it expires, the process gets
+    /// `SIGTERM`, after the grace period `SIGKILL`, and the call returns [`Error::TimedOut`].
     pub timeout: Option<Duration>,
     /// Time between the two signals; 2 s by default.
     pub grace: Duration,
@@ -52,17 +52,17 @@ impl Default for Capture {
 pub struct Output {
     /// How it ended.
     pub status: ExitStatus,
-    /// What it wrote to standard output, if that was a pipe.
+    /// Its standard output, if that was a pipe.
     pub stdout: Vec<u8>,
-    /// What it wrote to standard error, if that was a pipe.
+    /// Its standard error, if that was a pipe.
     pub stderr: Vec<u8>,
-    /// Whether it wrote more than is here.
+    /// True if output beyond the limit was discarded.
     pub truncated: bool,
 }
 
 impl Command {
-    /// Runs it to its end and collects what it writes, within the limits of [`Capture::default`]. Unless said otherwise,
-    /// standard input is empty and the other two are pipes.
+    /// Runs the program to its end and collects its output within the limits of [`Capture::default`]. By default, standard
+    /// input is empty and the other two are pipes.
     ///
     /// # Errors
     /// As [`output_within`](Command::output_within).
@@ -70,7 +70,7 @@ impl Command {
         self.output_within(&Capture::default())
     }
 
-    /// The same within limits of your own.
+    /// Like [`output`](Command::output), with the given limits.
     ///
     /// # Errors
     /// As [`spawn`](Command::spawn) and [`Child::output`].
@@ -80,13 +80,13 @@ impl Command {
 }
 
 impl Child {
-    /// Waits for the end of the process and of the streams that are pipes, and collects what came.
+    /// Waits until the process has ended and its pipes are closed, and returns their content.
     ///
-    /// Standard input is closed first. A stream ends when nobody has it open any more, which may be later than the
-    /// process: it may have started others.
+    /// Standard input is closed first. A pipe may stay open longer than the process lives, if the process has started others
+    /// that inherited it.
     ///
     /// # Errors
-    /// [`Error::OutputLimit`], [`Error::TimedOut`], and as [`wait`](Child::wait). The process has ended and is reaped then.
+    /// [`Error::OutputLimit`], [`Error::TimedOut`], and those of [`wait`](Child::wait). The process has been reaped then.
     pub fn output(mut self, capture: &Capture) -> Result<Output, Error> {
         drop(self.stdin.take());
         let pid = self.id();
@@ -120,7 +120,7 @@ impl Child {
         } else {
             Duration::ZERO
         };
-        // What is told is the first error; should this fail too, the drop kills and reaps.
+        // The first error is returned. If these calls fail as well, the drop kills and reaps.
         if grace.is_zero() {
             let _ = self.kill();
             let _ = self.wait();
@@ -151,7 +151,7 @@ impl Stream {
     fn poll(&self) -> PollFd {
         match &self.pipe {
             Some(pipe) => calls::poll_for(pipe.as_fd(), libc::POLLIN),
-            // Negative numbers are passed over.
+            // poll ignores negative numbers.
             None => PollFd {
                 fd: -1,
                 events: 0,
@@ -160,7 +160,7 @@ impl Stream {
         }
     }
 
-    /// Reads once what is there.
+    /// Reads once.
     fn read(&mut self, chunk: &mut [u8], capture: &Capture, process: &Process) -> Result<(), Error> {
         let Some(pipe) = &mut self.pipe else { return Ok(()) };
         let count = match pipe.read(chunk) {

@@ -1,17 +1,17 @@
-//! Where a program is looked for: as `execvp` does.
+//! The search for a program, as by `execvp`.
 
 use std::collections::TryReserveError;
 
 use crate::strings::Strings;
 
-/// What is searched when there is no `PATH`, as in glibc and musl since they ceased to search the working directory.
+/// The search path if `PATH` is not set. Like glibc's and musl's today, it does not contain the working directory.
 pub(crate) const DEFAULT: &[u8] = b"/bin:/usr/bin";
 
-/// Elements of `PATH` that are longer cannot name a file, and are passed over.
+/// Longer elements of `PATH` cannot name a file and are skipped.
 const ELEMENT_MAX: usize = libc::PATH_MAX as usize - 1;
 
-/// Appends the paths to try, in order. A name with a slash is a path itself; one without is looked for in each element
-/// of the path, of which an empty one is the working directory. An empty name names nothing, in no directory.
+/// Appends the paths to try, in order. A name with a slash is a path; any other is searched for in each element of `PATH`, where
+/// an empty element stands for the working directory. An empty name matches nothing.
 pub(crate) fn candidates<'a>(
     program: &[u8],
     path: impl FnOnce() -> &'a [u8],

@@ -1,8 +1,7 @@
-//! From a command to the block that its child carries out: all that can be decided or allocated is, before there is a
-//! child.
+//! Turning a command into the block that its child executes. All decisions and allocations happen here, before the child exists.
 //!
-//! **Invariant:** a plan owns what its block points to, but for the variables of this process's own environment if it was
-//! not told to copy them.
+//! **Invariant:** a plan owns all memory that its block points to, except for variables of this process's environment if they
+//! need not be copied.
 
 use std::collections::TryReserveError;
 use std::ffi::c_char;
@@ -13,8 +12,8 @@ use std::ptr;
 use crate::block::{Block, Operation, address};
 use crate::command::{Command, Mask};
 use crate::descriptors::{self, arrange, close_others};
+use crate::stage::Stage;
 use crate::stdio::{Kind, Streams};
-use crate::step::Step;
 use crate::strings::Strings;
 use crate::sys::{Action, SIGNAL_SET_SIZE};
 use crate::{Error, Resource, calls, path, sys};
@@ -24,14 +23,14 @@ const SHELL: &std::ffi::CStr = c"/bin/sh";
 static DEFAULT_ACTION: Action = Action::new(libc::SIG_DFL);
 static IGNORE_ACTION: Action = Action::new(libc::SIG_IGN);
 
-/// Everything a child needs, and what its parent keeps of it.
+/// A child's instructions, and the parent's ends of its streams.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) block: Block,
     pub(crate) streams: Streams,
-    /// Whether the child changes its credentials, which the kernel notes in the memory that we share.
+    /// The child changes its credentials, which the kernel records in the shared memory descriptor.
     pub(crate) changes_credentials: bool,
-    /// What the block points to, and the operations; but for the strings' first it is never read from here.
+    /// The memory that the block points to. Only the first strings are read from here.
     _operations: Vec<Operation>,
     strings: Strings,
     _variables: Strings,
@@ -40,7 +39,7 @@ pub(crate) struct Plan {
     _groups: Vec<u32>,
 }
 
-/// What standard streams are when nobody said.
+/// The default sources of standard streams.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Defaults {
     pub(crate) input: fn() -> Kind,
@@ -58,14 +57,14 @@ impl Defaults {
     };
 }
 
-/// How much time passes until a child uses what its plan points to, and so what its parent may have changed by then.
+/// How long a plan must stay valid, which decides what has to be copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// The caller waits until the child has used everything.
+    /// The caller waits until the child has used it.
     Waits,
-    /// The caller goes on when the child is made. That has copies of descriptors by then, and needs one of the environment.
+    /// The caller continues once the child is made. The child has its descriptors by then, but needs a copy of the environment.
     GoesOn,
-    /// The child is made later, and the descriptors that the command has must be open even then.
+    /// The child is made later, so the command's descriptors must be duplicated as well.
     Later,
 }
 
@@ -75,7 +74,7 @@ impl Plan {
         let streams = streams(command, defaults, pace)?;
         Plan::build(command, streams, pace).map_err(|_| {
             let source = io::Error::from_raw_os_error(libc::ENOMEM);
-            command.failed(Step::Memory, String::new(), source)
+            command.failed(Stage::Memory, String::new(), source)
         })
     }
 
@@ -107,13 +106,13 @@ impl Plan {
             .map(|&(_, soft, hard)| rlimit(soft, hard))
             .collect();
         let groups = options.groups.clone().unwrap_or_default();
-        let mut operations = Vec::with_capacity(6 + streams.places.len());
+        let mut operations = Vec::with_capacity(6 + streams.mappings.len());
         let mut list = List {
             command,
             operations: &mut operations,
         };
         list.relations();
-        // Who is not waited for must have its descriptors before its parent goes on to close them.
+        // A child that no thread waits for needs its descriptors before the parent closes them.
         let parts = options.close_others && pace == Pace::Waits;
         list.descriptors(&streams, parts);
         list.resources(&limits);
@@ -148,23 +147,23 @@ impl Plan {
         })
     }
 
-    /// What the child reported, if a step of its failed.
+    /// The error that the child reported, if any.
     pub(crate) fn failure(&self) -> Option<Error> {
-        let (step, detail, errno) = self.block.failure()?;
-        let about = match step {
-            Step::Descriptor | Step::Group | Step::User | Step::Handlers => format!(" {detail}"),
-            Step::Limit => format!(" {}", Resource(detail as u32)),
-            Step::Directory => format!(" `{}`", self.text(1)),
+        let (stage, detail, errno) = self.block.failure()?;
+        let about = match stage {
+            Stage::Descriptor | Stage::Group | Stage::User | Stage::Handlers => format!(" {detail}"),
+            Stage::Limit => format!(" {}", Resource(detail as u32)),
+            Stage::Directory => format!(" `{}`", self.text(1)),
             _ => String::new(),
         };
-        Some(self.failed(step, about, io::Error::from_raw_os_error(errno)))
+        Some(self.failed(stage, about, io::Error::from_raw_os_error(errno)))
     }
 
-    /// An error of this start's.
-    pub(crate) fn failed(&self, step: Step, about: String, source: io::Error) -> Error {
+    /// An error of this launch.
+    pub(crate) fn failed(&self, stage: Stage, about: String, source: io::Error) -> Error {
         Error::Start {
             program: self.text(0),
-            step,
+            stage,
             about,
             source,
         }
@@ -177,7 +176,7 @@ impl Plan {
     }
 }
 
-/// Opens the streams of a command of which nothing is wrong by itself.
+/// Checks a command and opens its streams.
 pub(crate) fn streams(command: &Command, defaults: Defaults, pace: Pace) -> Result<Streams, Error> {
     check(command)?;
     let mut streams = Streams::new(pace == Pace::Later);
@@ -185,7 +184,7 @@ pub(crate) fn streams(command: &Command, defaults: Defaults, pace: Pace) -> Resu
     Ok(streams)
 }
 
-/// What no kernel should be asked for.
+/// Rejects commands that no kernel could execute.
 fn check(command: &Command) -> Result<(), Error> {
     let nul = |what| Error::Nul {
         program: command.program_name(),
@@ -237,7 +236,7 @@ fn open_streams(command: &Command, defaults: Defaults, streams: &mut Streams) ->
             .iter()
             .map(|(target, stdio)| (*target, &stdio.0)),
     );
-    // Those that are the same as others come when the others are there.
+    // Copies of other descriptors come after those.
     let is_same = |kind: &Kind| matches!(kind, Kind::SameAs(_));
     let (same, own): (Vec<_>, Vec<_>) = all.partition(|(_, kind)| is_same(kind));
     for (target, kind) in own.into_iter().chain(same) {
@@ -251,17 +250,16 @@ fn open_streams(command: &Command, defaults: Defaults, streams: &mut Streams) ->
                 Kind::Read(path) | Kind::Write(path) | Kind::Append(path) => format!(" `{}`", path.display()),
                 _ => format!(" (descriptor {target})"),
             };
-            command.failed(Step::Stream, about, source)
+            command.failed(Stage::Stream, about, source)
         })?;
     }
     Ok(())
 }
 
-/// The program as it was given, the directory (or an empty string), the arguments beginning with the program's own name,
-/// and how many those are.
+/// The program as it was given, the directory (or an empty string) and the arguments from `argv[0]` on; and the number of arguments.
 fn strings(command: &Command) -> Result<(Strings, usize), TryReserveError> {
     let mut strings = Strings::default();
-    // Enough for most: the arguments, and a few places to look for the program.
+    // Enough for most: the arguments, and a few mappings to look for the program.
     let bytes = command.arguments.size() + 2 * command.program.len() + 100;
     strings.try_reserve(bytes, command.arguments.len() + 12)?;
     strings.try_push(&[&command.program])?;
@@ -273,8 +271,8 @@ fn strings(command: &Command) -> Result<(Strings, usize), TryReserveError> {
     Ok((strings, command.arguments.len() + 1))
 }
 
-/// In one piece: the arguments, the candidates, and what a shell gets that runs a script, each with a null behind it. The
-/// last are the shell, a place for the script, and the arguments after the program's own name.
+/// One array of three lists, each ended by a null: the arguments, the candidates, and the arguments of a shell that runs a
+/// script. The last list holds the shell, a slot for the script, and the arguments after `argv[0]`.
 fn pointers(strings: &Strings, argument_count: usize) -> Result<Vec<*const c_char>, TryReserveError> {
     let mut pointers = Vec::new();
     pointers.try_reserve(strings.len() + argument_count + 4)?;
@@ -296,22 +294,22 @@ fn rlimit(soft: u64, hard: u64) -> libc::rlimit64 {
     }
 }
 
-/// The operations, while they are written down.
+/// The operations under construction.
 struct List<'a> {
     command: &'a Command,
     operations: &'a mut Vec<Operation>,
 }
 
 impl List<'_> {
-    fn call(&mut self, step: Step, number: libc::c_long, arguments: [usize; 5]) {
-        self.call_about(step, 0, number, arguments);
+    fn call(&mut self, stage: Stage, number: libc::c_long, arguments: [usize; 5]) {
+        self.call_about(stage, 0, number, arguments);
     }
 
-    fn call_about(&mut self, step: Step, detail: i32, number: libc::c_long, arguments: [usize; 5]) {
+    fn call_about(&mut self, stage: Stage, detail: i32, number: libc::c_long, arguments: [usize; 5]) {
         self.operations.push(Operation::Call {
             number: number as usize,
             arguments,
-            step,
+            stage,
             detail,
             tolerated: 0,
         });
@@ -325,48 +323,49 @@ impl List<'_> {
             (options.ignored_signals, &IGNORE_ACTION),
         ];
         for (set, action) in sets {
-            // These two do what they do; asking for it is an error.
+            // The dispositions of these two cannot be set.
             for signal in set.without(libc::SIGKILL).without(libc::SIGSTOP).iter() {
                 let change = [signal as usize, address(action), 0, SIGNAL_SET_SIZE, 0];
-                self.call_about(Step::Handlers, signal, libc::SYS_rt_sigaction, change);
+                self.call_about(Stage::Handlers, signal, libc::SYS_rt_sigaction, change);
             }
         }
         if options.session {
-            self.call(Step::Session, libc::SYS_setsid, [0; 5]);
+            self.call(Stage::Session, libc::SYS_setsid, [0; 5]);
         }
         if let Some(group) = options.process_group {
             self.call(
-                Step::ProcessGroup,
+                Stage::ProcessGroup,
                 libc::SYS_setpgid,
                 [0, group as usize, 0, 0, 0],
             );
         }
-        if let Some(home) = &options.home {
+        if let Some(caller_directory) = &options.caller_directory {
             self.call(
-                Step::Home,
+                Stage::CallerDirectory,
                 libc::SYS_fchdir,
-                [home.as_raw_fd() as usize, 0, 0, 0, 0],
+                [caller_directory.as_raw_fd() as usize, 0, 0, 0, 0],
             );
         }
     }
 
-    /// Descriptors, before any limit could forbid a number.
+    /// Descriptors, before a limit could forbid a number.
     fn descriptors(&mut self, streams: &Streams, parts: bool) {
         let end = if parts {
-            descriptors::end(&streams.places)
+            descriptors::end(&streams.mappings)
         } else {
             u32::MAX
         };
         if parts {
-            self.operations.push(Operation::Part { first: end });
+            self.operations.push(Operation::Unshare { first: end });
         }
-        arrange(&streams.places, self.operations);
+        arrange(&streams.mappings, self.operations);
         let options = &self.command.options;
         if options.close_others {
-            close_others(&streams.places, end, self.operations);
+            close_others(&streams.mappings, end, self.operations);
         } else {
-            // Of the standard streams, those that were asked to be closed.
-            let closed = (0..3).filter(|target| !streams.places.iter().any(|place| place.target == *target));
+            // The standard streams that the command closes.
+            let closed =
+                (0..3).filter(|target| !streams.mappings.iter().any(|mapping| mapping.target == *target));
             for target in closed {
                 let (first, last) = (target as u32, target as u32);
                 self.operations.push(Operation::Close { first, last });
@@ -374,23 +373,23 @@ impl List<'_> {
         }
         if let Some(target) = options.terminal {
             let take = [target as usize, libc::TIOCSCTTY as usize, 0, 0, 0];
-            self.call(Step::Terminal, libc::SYS_ioctl, take);
+            self.call(Stage::Terminal, libc::SYS_ioctl, take);
         }
     }
 
-    /// What root may raise, before the user is another.
+    /// Limits and priorities that only root may raise, before the change of user.
     fn resources(&mut self, limits: &[libc::rlimit64]) {
         let options = &self.command.options;
         if let Some(mask) = options.umask {
-            self.call(Step::Umask, libc::SYS_umask, [mask as usize, 0, 0, 0, 0]);
+            self.call(Stage::Umask, libc::SYS_umask, [mask as usize, 0, 0, 0, 0]);
         }
         if let Some(niceness) = options.nice {
             let set = [libc::PRIO_PROCESS as usize, 0, niceness as usize, 0, 0];
-            self.call(Step::Nice, libc::SYS_setpriority, set);
+            self.call(Stage::Nice, libc::SYS_setpriority, set);
         }
         for ((resource, _, _), limit) in options.limits.iter().zip(limits) {
             let set = [0, resource.0 as usize, address(limit), 0, 0];
-            self.call_about(Step::Limit, resource.0 as i32, libc::SYS_prlimit64, set);
+            self.call_about(Stage::Limit, resource.0 as i32, libc::SYS_prlimit64, set);
         }
     }
 
@@ -399,19 +398,19 @@ impl List<'_> {
         let drops_groups = options.user.is_some() && options.groups.is_none() && calls::is_privileged();
         if options.groups.is_some() || drops_groups {
             let set = [groups.len(), address(groups.as_ptr()), 0, 0, 0];
-            self.call(Step::Groups, libc::SYS_setgroups, set);
+            self.call(Stage::Groups, libc::SYS_setgroups, set);
         }
         if let Some(id) = options.group {
             let id = id as usize;
-            self.call_about(Step::Group, id as i32, libc::SYS_setresgid, [id, id, id, 0, 0]);
+            self.call_about(Stage::Group, id as i32, libc::SYS_setresgid, [id, id, id, 0, 0]);
         }
         if options.user.is_some() && options.capabilities.is_some() {
             let keep = [libc::PR_SET_KEEPCAPS as usize, 1, 0, 0, 0];
-            self.call(Step::Capabilities, libc::SYS_prctl, keep);
+            self.call(Stage::Capabilities, libc::SYS_prctl, keep);
         }
         if let Some(id) = options.user {
             let id = id as usize;
-            self.call_about(Step::User, id as i32, libc::SYS_setresuid, [id, id, id, 0, 0]);
+            self.call_about(Stage::User, id as i32, libc::SYS_setresuid, [id, id, id, 0, 0]);
         }
         if let Some(set) = options.capabilities {
             let narrow = options.user.is_some();
@@ -428,24 +427,28 @@ impl List<'_> {
                     0,
                     0,
                 ];
-                self.call(Step::Capabilities, libc::SYS_prctl, raise);
+                self.call(Stage::Capabilities, libc::SYS_prctl, raise);
             }
         }
     }
 
-    /// What is done as the user that the program will have.
+    /// The operations after the change of user.
     fn last(&mut self, directory: Option<*const c_char>) {
         let options = &self.command.options;
         if let Some(directory) = directory {
-            self.call(Step::Directory, libc::SYS_chdir, [address(directory), 0, 0, 0, 0]);
+            self.call(
+                Stage::Directory,
+                libc::SYS_chdir,
+                [address(directory), 0, 0, 0, 0],
+            );
         }
         if options.no_new_privileges {
             let set = [libc::PR_SET_NO_NEW_PRIVS as usize, 1, 0, 0, 0];
-            self.call(Step::NoNewPrivileges, libc::SYS_prctl, set);
+            self.call(Stage::NoNewPrivileges, libc::SYS_prctl, set);
         }
         if let Some(signal) = options.parent_death_signal {
             let set = [libc::PR_SET_PDEATHSIG as usize, signal as usize, 0, 0, 0];
-            self.call(Step::ParentDeath, libc::SYS_prctl, set);
+            self.call(Stage::ParentDeath, libc::SYS_prctl, set);
             let parent = std::process::id() as i32;
             self.operations.push(Operation::CheckParent { parent });
         }

@@ -1,4 +1,4 @@
-//! A process that runs: held by its pidfd, which names it and nothing else for as long as it is open.
+//! A running process, held by its pidfd, which refers to this process for as long as it is open.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use crate::zygote::{News, ask_signal, hear};
 use crate::{Error, calls};
 
-/// How long to wait, when the zygote has gone, for who inherited its child to reap it.
+/// How long to wait, if the zygote has ended, until the new parent has reaped its child.
 const INHERITANCE: Duration = Duration::from_secs(1);
 
-/// A process that we answer for, or its status.
+/// A process that we own, or its status.
 #[derive(Debug)]
 pub(crate) struct Process {
     pid: u32,
     pidfd: OwnedFd,
-    /// The socket to the zygote whose child it is; without one it is our own child.
-    line: Option<OwnedFd>,
+    /// The channel to the zygote that started it; `None` for our own child.
+    channel: Option<OwnedFd>,
     status: Option<ExitStatus>,
 }
 
@@ -28,15 +28,15 @@ impl Process {
         Process {
             pid: pid as u32,
             pidfd,
-            line: None,
+            channel: None,
             status: None,
         }
     }
 
     /// A child of the zygote's.
-    pub(crate) fn remote(pid: i32, pidfd: OwnedFd, line: OwnedFd) -> Process {
+    pub(crate) fn remote(pid: i32, pidfd: OwnedFd, channel: OwnedFd) -> Process {
         Process {
-            line: Some(line),
+            channel: Some(channel),
             ..Process::new(pid, pidfd)
         }
     }
@@ -50,15 +50,15 @@ impl Process {
     }
 
     pub(crate) fn is_remote(&self) -> bool {
-        self.line.is_some()
+        self.channel.is_some()
     }
 
-    /// Waits for the end, or looks whether it has come.
+    /// Waits for the end if `block` is set; otherwise checks for it.
     pub(crate) fn wait(&mut self, block: bool) -> Result<Option<ExitStatus>, Error> {
         if self.status.is_none() {
-            let raw = match &self.line {
+            let raw = match &self.channel {
                 None => self.wait_for_child(block)?,
-                Some(line) => self.wait_for_line(line, block)?,
+                Some(channel) => self.wait_for_line(channel, block)?,
             };
             self.status = raw.map(ExitStatus::from_raw);
         }
@@ -75,30 +75,30 @@ impl Process {
         }
     }
 
-    fn wait_for_line(&self, line: &OwnedFd, block: bool) -> Result<Option<i32>, Error> {
+    fn wait_for_line(&self, channel: &OwnedFd, block: bool) -> Result<Option<i32>, Error> {
         loop {
-            match hear(line) {
+            match hear(channel) {
                 Ok(News::Ended { status }) => return Ok(Some(status)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock && !block => return Ok(None),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.poll(line.as_fd(), libc::POLLIN, None)?;
+                    self.poll(channel.as_fd(), libc::POLLIN, None)?;
                 }
                 _ => return self.wait_for_orphan(block).map(Some),
             }
         }
     }
 
-    /// The status of a child whose zygote has gone. Only the kernel knows it, since 6.15, and only when it was reaped.
+    /// The status of a child whose zygote has ended. Only Linux 6.15 and later provide it, once the child was reaped.
     fn wait_for_orphan(&self, block: bool) -> Result<i32, Error> {
         if block {
             self.poll(self.pidfd(), libc::POLLIN, None)?;
-            // Reaped is told as a hang-up, which needs not be asked for.
+            // The pidfd of a reaped process reports POLLHUP, which need not be requested.
             self.poll(self.pidfd(), 0, Some(Instant::now() + INHERITANCE))?;
         }
         calls::status_after_all(self.pidfd()).ok_or(Error::ZygoteGone)
     }
 
-    /// Waits for the end until a deadline.
+    /// Waits for the end, until a deadline.
     pub(crate) fn wait_until(&mut self, deadline: Instant) -> Result<Option<ExitStatus>, Error> {
         if self.status.is_none() {
             self.poll(self.as_fd(), libc::POLLIN, Some(deadline))?;
@@ -111,14 +111,14 @@ impl Process {
         calls::poll(&mut poll, deadline).map_err(|source| self.failed("poll", source))
     }
 
-    /// Sends a signal; a process that has ended takes any.
+    /// Sends a signal. Succeeds if the process has ended.
     pub(crate) fn signal(&self, signal: i32) -> Result<(), Error> {
         if self.status.is_some() {
             return Ok(());
         }
-        // The zygote may send signals that we may not: it has the rights of the child.
-        if let Some(line) = &self.line
-            && ask_signal(line, signal).is_ok()
+        // The zygote has the child's privileges, so it may send signals that we may not.
+        if let Some(channel) = &self.channel
+            && ask_signal(channel, signal).is_ok()
         {
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl Process {
         }
     }
 
-    /// Asks it to end, and after a grace makes it.
+    /// Sends `SIGTERM`, and `SIGKILL` after a grace period.
     pub(crate) fn terminate(&mut self, grace: Duration) -> Result<ExitStatus, Error> {
         self.signal(libc::SIGTERM)?;
         let deadline = Instant::now() + grace;
@@ -144,7 +144,7 @@ impl Process {
     pub(crate) fn wait_for_end(&mut self) -> Result<ExitStatus, Error> {
         match self.wait(true)? {
             Some(status) => Ok(status),
-            // A wait that blocks answers only with a status.
+            // A blocking wait returns only with a status.
             None => Err(self.failed("waitid", io::Error::from_raw_os_error(libc::EINVAL))),
         }
     }
@@ -159,8 +159,8 @@ impl Process {
 }
 
 impl AsFd for Process {
-    /// Readable when the process has ended and [`wait`](Process::wait) can tell it.
+    /// Becomes readable when the process has ended and [`wait`](Process::wait) can return its status.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.line.as_ref().map_or(self.pidfd.as_fd(), AsFd::as_fd)
+        self.channel.as_ref().map_or(self.pidfd.as_fd(), AsFd::as_fd)
     }
 }

@@ -1,12 +1,12 @@
-//! Waits for processes that nobody else waits for any more: a thread that is there only while there are any.
+//! A thread that reaps processes whose owners have dropped them. It exists only while there are such processes.
 //!
-//! **Invariant:** a process given to us is reaped when it ends, and only then is dropped what it may still use.
+//! **Invariant:** each process is reaped when it ends, and memory that it may use is dropped only then.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::lent::Lent;
+use crate::launch::Launch;
 use crate::process::Process;
 use crate::{Error, calls};
 
@@ -15,14 +15,14 @@ const STACK_SIZE: usize = 128 << 10;
 #[derive(Debug)]
 struct Orphan {
     process: Process,
-    /// What the process may use while it is in our memory.
-    _lent: Option<Box<Lent>>,
+    /// The memory that the process may still use.
+    _lent: Option<Box<Launch>>,
 }
 
 #[derive(Debug)]
 struct State {
     orphans: Vec<Orphan>,
-    /// Tells the thread of new ones; there while the thread is.
+    /// Notifies the thread of new processes; exists while the thread does.
     wake: Option<OwnedFd>,
 }
 
@@ -35,30 +35,33 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills a process, if it has not ended, and reaps it, now or when it is dead.
-pub(crate) fn end(mut process: Process, lent: Option<Box<Lent>>) {
+/// Kills a process, if it has not ended, and reaps it, now or when it has died.
+pub(crate) fn end(mut process: Process, launch: Option<Box<Launch>>) {
     if is_over(process.wait(false)) {
         return;
     }
-    // It fails only if the process has ended, or has other rights than we: then it ends when it likes.
+    // This fails only if the process has ended or has other privileges; in that case it runs to its own end.
     let _ = process.signal(libc::SIGKILL);
-    adopt(process, lent);
+    adopt(process, launch);
 }
 
-/// Reaps a process when it ends. A zygote reaps its own.
-pub(crate) fn adopt(mut process: Process, lent: Option<Box<Lent>>) {
+/// Reaps a process when it ends. A zygote reaps its own children.
+pub(crate) fn adopt(mut process: Process, launch: Option<Box<Launch>>) {
     if process.is_remote() || is_over(process.wait(false)) {
         return;
     }
     let mut state = state();
-    state.orphans.push(Orphan { process, _lent: lent });
+    state.orphans.push(Orphan {
+        process,
+        _lent: launch,
+    });
     match &state.wake {
         Some(wake) => calls::notify(wake),
         None => start(&mut state),
     }
 }
 
-/// Starts the thread. Without one, what has ended is reaped when the next process comes to us.
+/// Starts the thread. If that fails, ended processes are reaped when the next one is adopted.
 fn start(state: &mut State) {
     let Ok(wake) = calls::event_fd() else { return };
     let Ok(ours) = wake.try_clone() else { return };
@@ -85,21 +88,21 @@ fn run(wake: &OwnedFd) {
             polls.push(calls::poll_for(wake.as_fd(), libc::POLLIN));
             polls
         };
-        // While this thread is there, it alone drops pidfds, so those that it polls are open.
-        // It fails only for want of memory, and then round it goes.
+        // Only this thread drops pidfds while it runs, so those that it polls are open. poll fails only for lack of memory, and is
+        // repeated then.
         let _ = calls::poll(&mut polls, None);
         calls::clear(wake);
     }
 }
 
-/// Reaps what has ended.
+/// Reaps the processes that have ended.
 fn sweep(state: &mut State) {
     state
         .orphans
         .retain_mut(|orphan| !is_over(orphan.process.wait(false)));
 }
 
-/// Whether there is nothing left to wait for; an error means that somebody else has waited.
+/// Returns whether the process is reaped. An error means that other code of the program has reaped it.
 fn is_over(waited: Result<Option<std::process::ExitStatus>, Error>) -> bool {
     !matches!(waited, Ok(None))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A set of signals, as the kernel has it: bit `n - 1` is signal `n`, from 1 to 64.
+/// A set of signals in the kernel's format: bit `n - 1` is signal `n`, from 1 to 64.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SignalSet(u64);
 
@@ -12,7 +12,7 @@ impl SignalSet {
     /// All of them.
     pub const ALL: SignalSet = SignalSet(!0);
 
-    /// The set with one more; what is no signal is passed over.
+    /// The set with one more signal; numbers that are not signals are ignored.
     #[must_use]
     pub const fn with(self, signal: i32) -> SignalSet {
         SignalSet(self.0 | bit(signal))
@@ -24,7 +24,7 @@ impl SignalSet {
         SignalSet(self.0 & !bit(signal))
     }
 
-    /// Whether a signal is in it.
+    /// Returns whether the set contains a signal.
     #[must_use]
     pub const fn contains(self, signal: i32) -> bool {
         self.0 & bit(signal) != 0

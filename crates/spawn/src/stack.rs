@@ -1,17 +1,17 @@
-//! Stacks for children that share our memory, kept for the next child.
+//! A pool of stacks for children that share our memory.
 //!
-//! **Invariant:** a stack is in the pool or belongs to one child; it returns when that child has left our memory.
+//! **Invariant:** a stack is in the pool or belongs to one child, and returns to the pool when that child has left our memory.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// Bytes of a stack. A child uses some 2 KiB of it, ten times that without optimization.
+/// The size of a stack in bytes. A child uses about 2 KiB of it, or 20 KiB without optimization.
 const SIZE: usize = 64 << 10;
-/// Bytes below it that cannot be touched; at least a page of any kernel's.
+/// The size of the guard below it; at least one page of any size.
 const GUARD: usize = 64 << 10;
-/// Stacks that are kept for later; more than this many children at once allocate and free their own.
+/// The size of the pool. Stacks beyond it are unmapped after use.
 const KEPT_MAX: usize = 8;
 
 static POOL: Mutex<Vec<Stack>> = Mutex::new(Vec::new());
@@ -19,18 +19,18 @@ static POOL: Mutex<Vec<Stack>> = Mutex::new(Vec::new());
 /// A stack with a guard below it.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    /// The lowest address, of the guard. Kept as a number: nobody but a child ever looks there.
+    /// The lowest address of the guard. A number, because only a child uses the memory.
     base: usize,
 }
 
 impl Stack {
-    /// A stack out of the pool, or a new one.
+    /// Takes a stack from the pool, or maps a new one.
     pub(crate) fn take() -> io::Result<Stack> {
         let kept = POOL.lock().unwrap_or_else(PoisonError::into_inner).pop();
         kept.map_or_else(Stack::map, Ok)
     }
 
-    /// Keeps it for the next child.
+    /// Returns the stack to the pool.
     pub(crate) fn give_back(self) {
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.len() < KEPT_MAX {
@@ -46,7 +46,7 @@ impl Stack {
             return Err(io::Error::last_os_error());
         }
         let stack = Stack { base: base as usize };
-        // SAFETY: the range is the upper part of what was just mapped, and nobody else knows it.
+        // SAFETY: the range is the upper part of the new mapping, which nothing else uses.
         let opened = unsafe {
             let writable = libc::PROT_READ | libc::PROT_WRITE;
             libc::mprotect(stack.bottom() as *mut libc::c_void, SIZE, writable)
@@ -59,12 +59,12 @@ impl Stack {
         }
     }
 
-    /// The lowest address that may be used.
+    /// The lowest usable address.
     pub(crate) fn bottom(&self) -> usize {
         self.base + GUARD
     }
 
-    /// Bytes that may be used.
+    /// The usable size in bytes.
     pub(crate) fn size(&self) -> usize {
         SIZE
     }

@@ -1,4 +1,4 @@
-//! Starting a process: waiting until it is known to run the program, or not waiting at all.
+//! PendingChild a process: waiting until it is known to run the program, or not waiting at all.
 #![allow(unsafe_code)]
 
 use std::io::{self, PipeReader};
@@ -6,107 +6,107 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::ExitStatus;
 
 use crate::clone::{self, Wait};
-use crate::lent::{self, Lent};
+use crate::launch::{self, Launch};
+use crate::pending::{self, PendingChild};
 use crate::plan::{Defaults, Pace, Plan};
 use crate::stack::Stack;
-use crate::starting::{self, Starting};
+use crate::stage::Stage;
 use crate::stdio::Streams;
-use crate::step::Step;
 use crate::{Child, Command, Error, calls, dumpable};
 
 impl Command {
-    /// Starts the process and waits until it runs the program, some 50 µs on an idle machine; the calling thread is
-    /// stopped for that time. An event loop has a [`Starter`](crate::Starter), or calls [`start`](Command::start).
+    /// Starts the process and waits until it executes the program, which blocks the calling thread for some 50 µs on an idle
+    /// machine. An event loop should use a [`Spawner`](crate::Spawner) or [`start`](Command::start).
     ///
     /// # Errors
-    /// [`Error::Start`] with the step that failed, in this process or in the child. There is no child then.
+    /// [`Error::Start`] with the stage that failed, in this process or in the child. No child exists then.
     pub fn spawn(&self) -> Result<Child, Error> {
         self.spawn_with(Defaults::INHERIT)
     }
 
     pub(crate) fn spawn_with(&self, defaults: Defaults) -> Result<Child, Error> {
         let mut plan = Plan::new(self, defaults, Pace::Waits)?;
-        let stack = Stack::take().map_err(|source| self.failed(Step::Stack, String::new(), source))?;
+        let stack = Stack::take().map_err(|source| self.failed(Stage::Stack, String::new(), source))?;
         let dumpable = plan.changes_credentials.then(dumpable::Guard::new);
-        // SAFETY: the child has left our memory when this returns, and until then plan and stack are here. Nobody changes
-        // the environment meanwhile, see `environment`.
+        // SAFETY: the child has left our memory when this returns; plan and stack live until then. No thread changes the
+        // environment meanwhile, see `environment`.
         let made = unsafe { clone::make(&mut plan.block, &stack, self.cgroup_fd(), Wait::UntilExec) };
         drop(dumpable);
         stack.give_back();
-        let process = lent::process(&plan, made)?;
+        let process = launch::process(&plan, made)?;
         match plan.failure() {
             None => Ok(Child::new(process, plan.streams)),
             Some(error) => {
-                starting::reap(process);
+                pending::reap(process);
                 Err(error)
             }
         }
     }
 
-    /// Runs it to its end. Standard streams are inherited, unless said otherwise.
+    /// Runs the program to its end. By default, it inherits the standard streams.
     ///
-    /// This thread is woken once, when it is over, where [`spawn`](Command::spawn) and [`Child::wait`] are woken twice.
+    /// This wakes the calling thread once, whereas [`spawn`](Command::spawn) and [`Child::wait`] together wake it twice.
     ///
     /// # Errors
     /// As [`spawn`](Command::spawn) and [`Child::wait`].
     pub fn status(&self) -> Result<ExitStatus, Error> {
-        // What a change of credentials does to our memory is to be put right as soon as it can be, not in the end.
+        // A change of credentials clears our dumpable flag, which must be restored soon and not only at the end.
         if self.options.changes_credentials() {
             return self.spawn()?.wait();
         }
-        let mut lent = Lent::new(Plan::new(self, Defaults::INHERIT, Pace::Waits)?);
-        let process = lent.make(self.cgroup_fd())?;
+        let mut launch = Launch::new(Plan::new(self, Defaults::INHERIT, Pace::Waits)?);
+        let process = launch.make(self.cgroup_fd())?;
         // The child may not have its own descriptors yet, so those that are for it stay open.
-        let mut child = Child::new(process, lent.streams.take_ends());
+        let mut child = Child::new(process, launch.streams.take_ends());
         let ended = child.wait();
-        // It has left, or is about to: an error says that somebody else has waited for its end.
-        while lent.is_used() {
-            lent.await_leaving();
+        // It has left or is about to: an error means that other code of the program has waited for its end.
+        while launch.is_used() {
+            launch.await_leaving();
         }
-        match lent.plan.failure() {
+        match launch.plan.failure() {
             None => ended,
             Some(error) => Err(error),
         }
     }
 
-    /// Starts the process and does not wait, not even for the child to be scheduled: some 20 µs. Whether the program runs
-    /// is not known then; [`Starting`] comes to know it.
+    /// Starts the process and returns without waiting for it to be scheduled, after some 20 µs. The [`PendingChild`] returns the
+    /// child once it has executed the program.
     ///
-    /// Once in a while it takes longer than that, 0.15 ms: the kernel likes to tidy up what ended processes have left while
-    /// it makes a new one. A loop that cannot spare so much has a [`Starter`](crate::Starter) make its processes.
+    /// One call in a hundred takes 150 µs, because the kernel runs deferred work, such as freeing ended processes, while it makes a
+    /// new one. A loop that cannot afford that should use a [`Spawner`](crate::Spawner).
     ///
     /// # Errors
     /// [`Error::Start`] for what failed in this process.
-    pub fn start(&self) -> Result<Starting, Error> {
-        let (mut lent, known, tie) = self.lend(Pace::GoesOn)?;
-        let process = lent.make(self.cgroup_fd())?;
-        lent.streams.close_theirs();
-        drop(tie);
-        Ok(Starting::made(process, lent, known))
+    pub fn start(&self) -> Result<PendingChild, Error> {
+        let (mut launch, known, notifier) = self.prepare(Pace::GoesOn)?;
+        let process = launch.make(self.cgroup_fd())?;
+        launch.streams.close_theirs();
+        drop(notifier);
+        Ok(PendingChild::made(process, launch, known))
     }
 
-    /// What a child needs who is not waited for; both ends of a pipe, of which the writing one is the child's until it runs
-    /// the program or ends.
-    pub(crate) fn lend(&self, pace: Pace) -> Result<(Box<Lent>, PipeReader, OwnedFd), Error> {
+    /// The launch of a child that no thread waits for, and both ends of a pipe. The child holds the writing end until it
+    /// executes the program or ends.
+    pub(crate) fn prepare(&self, pace: Pace) -> Result<(Box<Launch>, PipeReader, OwnedFd), Error> {
         let plan = Plan::new(self, Defaults::INHERIT, pace)?;
-        let (known, tie) = self.tie(&plan.streams)?;
-        Ok((Box::new(Lent::new(plan)), known, tie))
+        let (known, notifier) = self.notifier(&plan.streams)?;
+        Ok((Box::new(Launch::new(plan)), known, notifier))
     }
 
-    /// A pipe of which the writing end has a number that is no other descriptor's of the child.
-    fn tie(&self, streams: &Streams) -> Result<(PipeReader, OwnedFd), Error> {
-        let failed = |source| self.failed(Step::Stream, String::new(), source);
-        let (known, tie) = io::pipe().map_err(failed)?;
-        let mut tie = OwnedFd::from(tie);
+    /// A pipe whose writing end has a number that no other descriptor of the child gets.
+    fn notifier(&self, streams: &Streams) -> Result<(PipeReader, OwnedFd), Error> {
+        let failed = |source| self.failed(Stage::Stream, String::new(), source);
+        let (known, notifier) = io::pipe().map_err(failed)?;
+        let mut notifier = OwnedFd::from(notifier);
         let is_target = |fd: &OwnedFd| {
             let number = fd.as_raw_fd();
-            streams.places.iter().any(|place| place.target == number)
+            streams.mappings.iter().any(|mapping| mapping.target == number)
         };
-        while is_target(&tie) {
-            let next = tie.as_raw_fd() + 1;
-            tie = calls::copy_from(tie.as_fd(), next).map_err(failed)?;
+        while is_target(&notifier) {
+            let next = notifier.as_raw_fd() + 1;
+            notifier = calls::copy_from(notifier.as_fd(), next).map_err(failed)?;
         }
-        Ok((known, tie))
+        Ok((known, notifier))
     }
 
     fn cgroup_fd(&self) -> Option<i32> {

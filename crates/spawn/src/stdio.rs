@@ -1,4 +1,4 @@
-//! Where a stream of the child comes from or goes to.
+//! The sources of a child's descriptors.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter, Seek, Write};
@@ -6,16 +6,16 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use crate::calls;
-use crate::descriptors::{Place, State};
+use crate::descriptors::{Mapping, State};
 
-/// What a descriptor of the child is: for [`Command::stdin`](crate::Command::stdin) and its siblings, and for any other
+/// The source of a child's descriptor: for [`Command::stdin`](crate::Command::stdin) and its siblings, and for any other
 /// number by [`Command::descriptor`](crate::Command::descriptor).
 #[derive(Debug)]
 pub struct Stdio(pub(crate) Kind);
 
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// A standard stream of which nothing was said: inherited if it is open and not to be closed by `execve`.
+    /// The default of a standard stream: inherited, if it is open here without `FD_CLOEXEC`.
     Untouched,
     Inherit,
     Closed,
@@ -31,14 +31,13 @@ pub(crate) enum Kind {
 }
 
 impl Stdio {
-    /// What this process has at the same number; nothing, if nothing is open there.
+    /// This process's descriptor of the same number; closed in the child if it is closed here.
     #[must_use]
     pub fn inherit() -> Stdio {
         Stdio(Kind::Inherit)
     }
 
-    /// Nothing at all. Programs may behave strangely without their standard streams; [`null`](Stdio::null) is what is
-    /// meant mostly.
+    /// Closed. Many programs misbehave without their standard streams; [`null`](Stdio::null) is usually the better choice.
     #[must_use]
     pub fn closed() -> Stdio {
         Stdio(Kind::Closed)
@@ -50,45 +49,45 @@ impl Stdio {
         Stdio(Kind::Null)
     }
 
-    /// A pipe, of which the [`Child`](crate::Child) has the other end. The child reads from number 0 and writes to any
+    /// A pipe; the [`Child`](crate::Child) handle has the other end. The child reads from descriptor 0 and writes to any
     /// other.
     #[must_use]
     pub fn piped() -> Stdio {
         Stdio(Kind::Pipe)
     }
 
-    /// These bytes, to be read, from a file in memory: nobody has to feed a pipe, so nobody can be stuck doing it.
+    /// A file in memory that holds these bytes. Unlike a pipe, it needs no writer that could block.
     #[must_use]
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Stdio {
         Stdio(Kind::Bytes(bytes.into()))
     }
 
-    /// An empty file in memory, to be written; [`Child::take`](crate::Child::take) has it. It has no bound but the
-    /// child's `RLIMIT_FSIZE` and the memory there is.
+    /// An empty file in memory for output; [`Child::take`](crate::Child::take) returns it. Only the child's `RLIMIT_FSIZE` and
+    /// the available memory limit its size.
     #[must_use]
     pub fn memory() -> Stdio {
         Stdio(Kind::Memory)
     }
 
-    /// A file, to be read, which this process opens when the child is started.
+    /// A file for input, which this process opens when it starts the child.
     #[must_use]
     pub fn read(path: impl Into<PathBuf>) -> Stdio {
         Stdio(Kind::Read(path.into()))
     }
 
-    /// A file, made if missing and emptied if not, to be written.
+    /// A file for output, created or truncated.
     #[must_use]
     pub fn write(path: impl Into<PathBuf>) -> Stdio {
         Stdio(Kind::Write(path.into()))
     }
 
-    /// A file, made if missing, to be appended to.
+    /// A file for output at its end, created if it is missing.
     #[must_use]
     pub fn append(path: impl Into<PathBuf>) -> Stdio {
         Stdio(Kind::Append(path.into()))
     }
 
-    /// What the child's other descriptor is: `stderr(Stdio::same_as(1))` is the shell's `2>&1`. The other one must not be
+    /// A copy of the child's descriptor `target`: `stderr(Stdio::same_as(1))` is the shell's `2>&1`. That descriptor must not be
     /// of this kind itself.
     #[must_use]
     pub fn same_as(target: i32) -> Stdio {
@@ -106,28 +105,28 @@ impl<T: Into<OwnedFd>> From<T> for Stdio {
 /// Our end of a descriptor of the child.
 #[derive(Debug)]
 pub enum End {
-    /// The child reads what is written here.
+    /// The child reads the other end.
     Writer(PipeWriter),
-    /// What the child writes comes here.
+    /// The child writes to the other end.
     Reader(PipeReader),
-    /// What the child writes lies here, from the start; the offset is shared with the child.
+    /// The file that the child writes to, from its start. The child shares the file offset.
     Memory(File),
 }
 
 /// The descriptors of a child that is about to be made.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
-    pub(crate) places: Vec<Place>,
-    /// Open here only until the child has them.
+    pub(crate) mappings: Vec<Mapping>,
+    /// The child's descriptors, closed here once it has its copies.
     theirs: Vec<OwnedFd>,
-    /// Ours for good.
+    /// The ends for the owner of the child.
     pub(crate) ends: Vec<(i32, End)>,
-    /// Whether the command may be dropped before the child is made, and its descriptors with it.
+    /// The command may be dropped before the child is made, so its descriptors are duplicated.
     keeps: bool,
 }
 
 impl Streams {
-    /// No streams yet. What `keeps` has copies of descriptors that belong to a command.
+    /// No streams yet. With `keeps`, descriptors that belong to the command are duplicated.
     pub(crate) fn new(keeps: bool) -> Streams {
         Streams {
             keeps,
@@ -135,12 +134,12 @@ impl Streams {
         }
     }
 
-    /// Opens what descriptor `target` of the child is to be.
+    /// Opens the source of the child's descriptor `target`.
     pub(crate) fn open(&mut self, target: i32, kind: &Kind) -> io::Result<()> {
         let source = match kind {
             Kind::Closed => return Ok(()),
             Kind::Inherit | Kind::Untouched => {
-                self.places.push(Place {
+                self.mappings.push(Mapping {
                     target,
                     source: target,
                     state: match kind {
@@ -151,34 +150,34 @@ impl Streams {
                 return Ok(());
             }
             Kind::SameAs(other) => self
-                .places
+                .mappings
                 .iter()
-                .find(|place| place.target == *other)
-                .map(|place| place.source)
+                .find(|mapping| mapping.target == *other)
+                .map(|mapping| mapping.source)
                 .ok_or_else(|| io::Error::from_raw_os_error(libc::EBADF))?,
-            Kind::Descriptor(fd) if self.keeps => self.lend(fd.try_clone()?)?,
+            Kind::Descriptor(fd) if self.keeps => self.keep(fd.try_clone()?)?,
             Kind::Descriptor(fd) => fd.as_raw_fd(),
             Kind::Pipe => self.pipe(target)?,
             Kind::Memory => {
                 let file = calls::memory_file(c"spawn")?;
                 let ours = file.try_clone()?;
                 self.ends.push((target, End::Memory(ours)));
-                self.lend(file.into())?
+                self.keep(file.into())?
             }
             Kind::Bytes(bytes) => {
                 let mut file = calls::memory_file(c"spawn")?;
                 file.write_all(bytes)?;
                 file.rewind()?;
-                self.lend(file.into())?
+                self.keep(file.into())?
             }
-            Kind::Null => self.lend_file(OpenOptions::new().read(true).write(true), "/dev/null".as_ref())?,
-            Kind::Read(path) => self.lend_file(OpenOptions::new().read(true), path)?,
+            Kind::Null => self.keep_file(OpenOptions::new().read(true).write(true), "/dev/null".as_ref())?,
+            Kind::Read(path) => self.keep_file(OpenOptions::new().read(true), path)?,
             Kind::Write(path) => {
-                self.lend_file(OpenOptions::new().write(true).create(true).truncate(true), path)?
+                self.keep_file(OpenOptions::new().write(true).create(true).truncate(true), path)?
             }
-            Kind::Append(path) => self.lend_file(OpenOptions::new().append(true).create(true), path)?,
+            Kind::Append(path) => self.keep_file(OpenOptions::new().append(true).create(true), path)?,
         };
-        self.places.push(Place {
+        self.mappings.push(Mapping {
             target,
             source,
             state: State::Named,
@@ -186,12 +185,12 @@ impl Streams {
         Ok(())
     }
 
-    /// The child has them.
+    /// Closes the child's descriptors here, once it has its own.
     pub(crate) fn close_theirs(&mut self) {
         self.theirs.clear();
     }
 
-    /// What is ours for good, without what is the child's.
+    /// The ends for the owner of the child, without the child's descriptors.
     pub(crate) fn take_ends(&mut self) -> Streams {
         Streams {
             ends: std::mem::take(&mut self.ends),
@@ -204,19 +203,19 @@ impl Streams {
         if target == 0 {
             let writer = PipeWriter::from(out_of_the_way(writer.into())?);
             self.ends.push((target, End::Writer(writer)));
-            self.lend(reader.into())
+            self.keep(reader.into())
         } else {
             let reader = PipeReader::from(out_of_the_way(reader.into())?);
             self.ends.push((target, End::Reader(reader)));
-            self.lend(writer.into())
+            self.keep(writer.into())
         }
     }
 
-    fn lend_file(&mut self, options: &OpenOptions, path: &std::path::Path) -> io::Result<i32> {
-        self.lend(options.open(path)?.into())
+    fn keep_file(&mut self, options: &OpenOptions, path: &std::path::Path) -> io::Result<i32> {
+        self.keep(options.open(path)?.into())
     }
 
-    fn lend(&mut self, fd: OwnedFd) -> io::Result<i32> {
+    fn keep(&mut self, fd: OwnedFd) -> io::Result<i32> {
         let fd = out_of_the_way(fd)?;
         let number = fd.as_raw_fd();
         self.theirs.push(fd);
@@ -224,12 +223,12 @@ impl Streams {
     }
 }
 
-/// The descriptor, or a copy of it if it has the number of a standard stream: this process has closed its own then, and
-/// a child that inherits "nothing" must not find one of ours there.
+/// The descriptor, or a copy of it if it has the number of a standard stream. This process has closed its own then, and a child
+/// that inherits the closed stream must not find this descriptor instead.
 fn out_of_the_way(fd: OwnedFd) -> io::Result<OwnedFd> {
     if fd.as_raw_fd() > 2 {
         return Ok(fd);
     }
-    // `try_clone` makes numbers from 3 on.
+    // `try_clone` returns numbers from 3 on.
     fd.as_fd().try_clone_to_owned()
 }

@@ -1,9 +1,9 @@
-//! Strings for the kernel: each ends with a zero byte, all lie in one piece of memory.
+//! Zero-terminated strings for the kernel, in one allocation.
 
 use std::collections::TryReserveError;
 use std::ffi::c_char;
 
-/// Strings one behind another.
+/// Consecutive strings.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Strings {
     bytes: Vec<u8>,
@@ -12,7 +12,7 @@ pub(crate) struct Strings {
 }
 
 impl Strings {
-    /// Appends a string that is made of parts.
+    /// Appends a string, given in parts.
     pub(crate) fn push(&mut self, parts: &[&[u8]]) {
         self.starts.push(self.bytes.len());
         for part in parts {
@@ -22,7 +22,7 @@ impl Strings {
         self.bytes.push(0);
     }
 
-    /// The same, unless there is no memory.
+    /// Like [`push`](Strings::push), but fails if memory runs out.
     pub(crate) fn try_push(&mut self, parts: &[&[u8]]) -> Result<(), TryReserveError> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         self.bytes.try_reserve(length + 1)?;
@@ -31,13 +31,13 @@ impl Strings {
         Ok(())
     }
 
-    /// Makes room for so many bytes, final zeroes among them, and strings.
+    /// Reserves room for `count` strings of `bytes` bytes in total, final zeroes included.
     pub(crate) fn try_reserve(&mut self, bytes: usize, count: usize) -> Result<(), TryReserveError> {
         self.bytes.try_reserve(bytes)?;
         self.starts.try_reserve(count)
     }
 
-    /// Bytes of all strings with their zeroes.
+    /// The size of all strings with their final zeroes, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.bytes.len()
     }
@@ -46,7 +46,7 @@ impl Strings {
         self.starts.len()
     }
 
-    /// Whether a string has a zero byte within it.
+    /// Returns whether any string contains a zero byte.
     pub(crate) fn has_nul(&self) -> bool {
         self.has_nul
     }
@@ -60,7 +60,7 @@ impl Strings {
             .map(|(&start, end)| &self.bytes[start..end - 1])
     }
 
-    /// Where each string lies; good until the strings are changed or dropped.
+    /// A pointer to each string, valid until the strings are changed or dropped.
     pub(crate) fn pointers(&self) -> impl Iterator<Item = *const c_char> {
         self.starts
             .iter()

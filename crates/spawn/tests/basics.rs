@@ -1,4 +1,4 @@
-//! Programs run, and say so.
+//! Programs run and return their status.
 #![allow(clippy::unwrap_used)]
 
 use spawn::Command;
@@ -16,7 +16,7 @@ fn a_missing_program_is_told_by_its_step() {
         .env("PATH", "/nowhere")
         .spawn()
         .unwrap_err();
-    assert_eq!(error.step(), Some(spawn::Step::Exec));
+    assert_eq!(error.stage(), Some(spawn::Stage::Exec));
     assert_eq!(error.errno(), libc::ENOENT);
     assert_eq!(
         error.to_string(),

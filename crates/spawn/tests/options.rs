@@ -1,18 +1,17 @@
-//! Every option does what it says, whichever way a process is started. With the zygote and with kernels' older `clone`:
-//! see `alone`.
+//! Each option works with every way of starting a process. `alone` tests the zygote and the older `clone`.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 mod checks;
 
 use std::sync::Mutex;
 
-use spawn::{Child, Command, Error, Starter};
+use spawn::{Child, Command, Error, Spawner};
 
 /// One after the other: a child that another thread is just starting has every file open for a moment that is open here,
 /// and a program that is open for writing cannot be executed (`ETXTBSY`).
 static ONE: Mutex<()> = Mutex::new(());
 
-/// All checks; under an emulator of another processor, all but of signals, of which qemu keeps the last for itself.
+/// All checks; under user-mode emulation all but those of signals, because qemu reserves the last one.
 fn here() -> impl Iterator<Item = &'static (&'static str, fn(checks::How<'_>))> {
     let emulated = std::env::var_os("SPAWN_EMULATED").is_some();
     checks::ALL
@@ -42,15 +41,15 @@ fn every_option_holds_without_waiting() {
 #[test]
 fn every_option_holds_when_a_thread_starts_it() {
     let _one = ONE.lock();
-    let starter = Starter::new().unwrap();
-    let start = |command: &Command| -> Result<Child, Error> { starter.start(command)?.wait() };
+    let spawner = Spawner::new().unwrap();
+    let start = |command: &Command| -> Result<Child, Error> { spawner.start(command)?.wait() };
     for (name, check) in here() {
         println!("{name}");
         check(&start);
     }
 }
 
-/// What a child tells by its status, it tells who waits only for that.
+/// `Command::status` reports the same results as `spawn` and `wait`.
 #[test]
 fn a_command_that_is_run_to_its_end_is_the_same() {
     let _one = ONE.lock();

@@ -15,6 +15,8 @@ pub(super) enum Kind {
     Plain,
     /// This program with `libnoshell.so` preloaded.
     Preloaded,
+    /// The same, but the program itself never calls the library: only what it forks does.
+    PreloadedUnused,
     /// This program with zygotes, one for each turn.
     Zygotes,
     Python,
@@ -72,7 +74,7 @@ impl Host {
     pub(super) fn start(kind: Kind, materials: &Materials<'_>, touched: Size) -> Result<Self, String> {
         let mut command = match kind {
             Kind::Plain => own(materials, touched).map_err(|error| error.to_string())?,
-            Kind::Preloaded => {
+            Kind::Preloaded | Kind::PreloadedUnused => {
                 let library = materials.noshell.clone()?;
                 let mut command = own(materials, touched).map_err(|error| error.to_string())?;
                 command.env("LD_PRELOAD", library);

@@ -27,7 +27,7 @@ const fn row(key: &'static str, what: &'static str, kind: Kind, article: Option<
 /// The baseline: all other rows are compared with it.
 pub(super) const BASELINE: &str = "vfork";
 
-use Kind::{Go, Node, Plain, Preloaded, Python, Zygotes};
+use Kind::{Go, Node, Plain, Preloaded, PreloadedUnused, Python, Zygotes};
 
 /// All rows. The first is the baseline.
 pub(super) const ROWS: &[Row] = &[
@@ -37,6 +37,7 @@ pub(super) const ROWS: &[Row] = &[
         Plain,
         Some("vfork() + exec(), std pipes"),
     ),
+    row("vfork-pipe", "vfork + execve with a pipe, bare", Plain, None),
     row(
         "popen-noshell",
         "popen_noshell(argv)",
@@ -101,7 +102,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         "spawn-starter",
-        "our spawn: by a Starter, asynchronous",
+        "our spawn: Spawner::start, asynchronous",
         Plain,
         None,
     ),
@@ -139,6 +140,25 @@ pub(super) const ROWS: &[Row] = &[
         "system-shell-preloaded",
         "system(\"T; :\") with libnoshell preloaded",
         Preloaded,
+        None,
+    ),
+    row("fork-nothing", "fork, _exit", Plain, None),
+    row(
+        "first-system",
+        "fork, and system(\"T\") as the child's first command",
+        Plain,
+        None,
+    ),
+    row(
+        "first-system-preloaded",
+        "the same with libnoshell preloaded",
+        PreloadedUnused,
+        None,
+    ),
+    row(
+        "first-two-preloaded",
+        "the same with two commands",
+        PreloadedUnused,
         None,
     ),
 ];

@@ -1,7 +1,7 @@
-//! System calls, raw: what a child that shares its parent's memory may use, which is nothing else.
+//! Raw system calls, the only calls that a child may make while it shares its parent's memory.
 //!
-//! Libc's own wrappers write `errno`, which lies in thread-local memory that the child shares with a thread of its
-//! parent; some take locks. These do neither: a call is an instruction, and its answer is a number.
+//! Libc's wrappers write `errno`, which is thread-local memory that the child shares with a thread of its parent, and some take
+//! locks. These do neither: a call is one instruction, and its result is a number.
 //!
 //! **Invariant:** nothing here allocates, panics, or touches memory other than what it is given.
 #![allow(unsafe_code)]
@@ -19,13 +19,13 @@ pub(crate) use x86_64::{clone_onto, syscall};
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("spawn has system-call stubs for x86-64 and aarch64 alone; add a file like sys/x86_64.rs");
 
-/// What a new process runs first. It never returns: there is nothing to return to.
+/// The entry point of a new process. It never returns, because its stack has no caller.
 pub(crate) type Entry = unsafe extern "C" fn(usize) -> !;
 
-/// The kernel's signal sets are of eight bytes, whatever libc's are.
+/// The kernel's signal sets have eight bytes; libc's may be larger.
 pub(crate) const SIGNAL_SET_SIZE: usize = 8;
 
-/// The error that an answer stands for: answers from -4095 to -1 are errors.
+/// The error number in a result: results from -4095 to -1 are errors.
 #[inline(always)]
 pub(crate) const fn failure(answer: isize) -> Option<i32> {
     if answer < 0 && answer >= -4095 {
@@ -35,8 +35,8 @@ pub(crate) const fn failure(answer: isize) -> Option<i32> {
     }
 }
 
-/// Replaces this thread's signal mask and answers the old one. No call, so nothing of libc's, can be in its way: the
-/// signals that libc keeps for itself are blocked too.
+/// Replaces this thread's signal mask and returns the old one. Unlike libc's function, it also blocks the signals that libc
+/// reserves for itself.
 pub(crate) fn exchange_signal_mask(mask: u64) -> u64 {
     let mut old = 0_u64;
     let arguments = [

@@ -1,4 +1,4 @@
-//! Makes the zygote itself: the one true fork here, of a process that has one thread and as yet little memory.
+//! Making the zygote: the only real fork in this crate, of a process with a single thread and little memory.
 #![allow(unsafe_code)]
 
 use std::fs::{self, OpenOptions};
@@ -24,18 +24,17 @@ pub(crate) fn start(theirs: OwnedFd, rules: &Rules) -> Result<Process, Error> {
 /// # Safety
 /// This thread is the only one of the process.
 unsafe fn fork(theirs: OwnedFd, rules: &Rules) -> io::Result<Process> {
-    // SAFETY: the only thread forks, so the child has every thread that there was, and may do whatever this one could: no
-    // lock is held by a thread that is not there.
+    // SAFETY: the only thread forks, so no lock is held by a thread that the child lacks, and the child may run any code.
     let pid = calls::retry(|| unsafe { libc::fork() } as isize)? as libc::pid_t;
     if pid == 0 {
         // A panic must not unwind into what the caller meant to do next.
         let served = catch_unwind(AssertUnwindSafe(|| be_zygote(theirs, rules)));
-        // SAFETY: ends the process at once; what the parent had buffered is the parent's to write.
+        // SAFETY: ends the process at once, without flushing the parent's buffers a second time.
         unsafe { libc::_exit(if served.is_ok() { 0 } else { 101 }) };
     }
     drop(theirs);
     let pidfd = calls::pidfd_open(pid).inspect_err(|_| {
-        // SAFETY: takes no memory; the child is ours and not waited for, so the number is still its own.
+        // SAFETY: takes no memory; the child has not been waited for, so the number is still its own.
         unsafe {
             libc::kill(pid, libc::SIGKILL);
             libc::waitpid(pid, std::ptr::null_mut(), 0);
@@ -45,7 +44,7 @@ unsafe fn fork(theirs: OwnedFd, rules: &Rules) -> io::Result<Process> {
 }
 
 fn be_zygote(socket: OwnedFd, rules: &Rules) {
-    // Signals for the daemon are not for us: we end when its socket does. Children have masks of their own.
+    // The zygote ignores signals to the daemon and ends when the daemon's socket closes. Children have masks of their own.
     sys::exchange_signal_mask(!0);
     // SAFETY: the name is a string; a disposition is set to the default, so that no handler of the daemon's remains and
     // children can be waited for.
@@ -57,14 +56,14 @@ fn be_zygote(socket: OwnedFd, rules: &Rules) {
     server::serve(socket, rules);
 }
 
-/// Closes all descriptors but one, so that no listener or pipe of the daemon's stays open because of us.
+/// Closes all descriptors but one, so that the zygote keeps no listener or pipe of the daemon open.
 fn keep_only(socket: OwnedFd) -> io::Result<OwnedFd> {
     const KEPT: RawFd = 3;
     let socket = socket.into_raw_fd();
     let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     let copy = calls::copy_from(null.as_fd(), KEPT + 1)?;
     drop(null);
-    // SAFETY: whoever owned these numbers in the daemon is not here: of its code only this runs on.
+    // SAFETY: the owners of these descriptors exist only in the daemon; this process runs no other code.
     unsafe {
         if socket != KEPT {
             libc::dup3(socket, KEPT, libc::O_CLOEXEC);

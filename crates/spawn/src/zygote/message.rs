@@ -1,10 +1,10 @@
-//! What a daemon and its zygote say to each other, as bytes.
+//! The encoding of requests from a daemon to its zygote.
 //!
-//! A request is a whole command: strings with their lengths, options in a fixed order. Both sides are one program, so
-//! there is no version. Its descriptors come beside it, in the order in which the bytes name them.
+//! A request is a whole command: strings with their lengths and options in a fixed order. Both sides run the same program, so the
+//! encoding has no version. Descriptors accompany the message in the order of their numbers in it.
 //!
-//! **Invariant:** whatever the bytes are, reading them ends in a command or in `None`: whoever took over the daemon must
-//! not thereby take over the zygote.
+//! **Invariant:** reading arbitrary bytes returns a command or `None`, so that an attacker who controls the daemon does not control
+//! the zygote's code.
 
 use std::os::fd::OwnedFd;
 
@@ -47,7 +47,7 @@ impl Writer {
     }
 }
 
-/// Takes values off bytes.
+/// Reads values from bytes.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        // Each takes bytes, so a wrong count ends with the bytes and not with the memory.
+        // Each element takes bytes, so a wrong count is bounded by the message, not by memory.
         let count = self.number()?;
         (0..count).map(|_| one(self)).collect()
     }
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes a command whose descriptors are these numbers of the child; the environment is the one that is given.
+/// Writes a command with the numbers of the child's descriptors and the given environment.
 pub(crate) fn write(command: &Command, environment: &Strings, targets: &[i32], writer: &mut Writer) {
     writer.bytes(&command.program);
     writer.number(command.arg0.is_some().into());
@@ -137,8 +137,8 @@ fn write_options(options: &Options, writer: &mut Writer) {
     writer.number(options.shell_scripts.into());
 }
 
-/// Reads a command. Its descriptors are the first ones, in the order of the targets; then come those of the working
-/// directory and, if it has one, of the control group.
+/// Reads a command. Its descriptors come first, in the order of the targets, then the working directory and, if given, the
+/// control group.
 pub(crate) fn read(bytes: &[u8], fds: Vec<OwnedFd>) -> Option<Command> {
     let reader = &mut Reader(bytes);
     let mut fds = fds.into_iter();
@@ -157,14 +157,14 @@ pub(crate) fn read(bytes: &[u8], fds: Vec<OwnedFd>) -> Option<Command> {
         command.descriptor(target as u32 as i32, fds.next()?);
     }
     let has_cgroup = read_options(reader, &mut command.options)?;
-    command.options.home = Some(fds.next()?);
+    command.options.caller_directory = Some(fds.next()?);
     if has_cgroup {
         command.options.cgroup = Some(fds.next()?);
     }
     (reader.0.is_empty() && fds.next().is_none()).then_some(command)
 }
 
-/// Answers whether there is a control group.
+/// Returns whether there is a control group.
 fn read_options(reader: &mut Reader<'_>, options: &mut Options) -> Option<bool> {
     let id = |value: Option<u64>| value.map(|value| value as u32);
     let (has_directory, directory) = (reader.flag()?, reader.bytes()?);
@@ -254,7 +254,7 @@ mod tests {
         for wrong in [0, count - 1, count + 1] {
             assert!(read(&bytes, fds(wrong)).is_none(), "{wrong} descriptors");
         }
-        // Any byte may be any other; nothing is asked but to come back.
+        // Any byte may have any value; reading only has to return.
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             for value in [0, 1, 0x7f, 0xff] {

@@ -1,9 +1,9 @@
-//! A zygote: a small process, made before the daemon gives up its rights, that starts processes for it afterwards.
+//! The zygote: a small process, forked before the daemon drops its privileges, that starts processes for it afterwards.
 //!
-//! **Invariant:** the zygote lives as long as somebody may ask it something or be told something by it, and no longer.
+//! **Invariant:** the zygote lives exactly as long as any connection to the daemon is open.
 
+mod channel;
 mod fork;
-mod line;
 mod message;
 mod server;
 mod socket;
@@ -13,31 +13,31 @@ use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 
-pub(crate) use line::{News, ask_signal, hear};
+pub(crate) use channel::{News, ask_signal, hear};
 
 use crate::descriptors::State;
 use crate::plan::{self, Defaults, Pace};
 use crate::process::Process;
+use crate::stage::Stage;
 use crate::stdio::Streams;
-use crate::step::Step;
 use crate::strings::Strings;
 use crate::{Child, Command, Error, calls, reaper};
 
-/// Bytes of a request up to which it is sent in the message itself.
-const INLINE_MAX: usize = 64 << 10;
-/// Bytes of a request; more than any kernel takes as arguments and environment.
+/// The size of a request, in bytes, up to which it is sent in the message itself.
+const INCHANNEL_MESSAGE_MAX: usize = 64 << 10;
+/// The size limit of a request in bytes; more than the kernel's limit for arguments and environment.
 const REQUEST_MAX: usize = 8 << 20;
-/// The first byte of a message, which says where the request is: here, or in the file that is the last descriptor.
+/// The first byte of a message: the request is in this message, or in a file, which is the last descriptor.
 const INLINE: u8 = 0;
 const IN_FILE: u8 = 1;
 
-/// What a zygote may be asked.
+/// The limits of a zygote.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// Children at once; 1,000 by default. One more is refused with `EAGAIN`.
+    /// The number of concurrent children; 1,000 by default. Further requests fail with `EAGAIN`.
     pub children_max: usize,
-    /// The programs that it starts, as paths that requests must give letter by letter; any program by default. Another one
-    /// is refused with `EPERM`.
+    /// The programs that it starts, compared byte by byte with the path in the request; any program by default. Requests for
+    /// others fail with `EPERM`.
     pub programs: Option<Vec<PathBuf>>,
 }
 
@@ -50,15 +50,14 @@ impl Default for Rules {
     }
 }
 
-/// A process that starts processes for this one.
+/// A helper process that starts processes for this one.
 ///
-/// It has the rights, limits and namespaces that this process had when it was made, and gives them to what it starts,
-/// unless a [`Command`] says otherwise. From this process as it is now come the environment, the working directory and the
-/// descriptors. So a daemon can drop its rights, forbid itself `execve` by a filter, and still have helpers run; but whoever
-/// takes over such a daemon can have run what the zygote's [`Rules`] allow.
+/// It keeps the privileges, limits and namespaces that this process had when it created the zygote, and its children inherit them
+/// unless the [`Command`] says otherwise. They get the environment, the working directory and the descriptors of this process as it
+/// is at the request. So a daemon can drop its privileges and forbid itself `execve` with a filter, and still run helpers. An
+/// attacker who controls the daemon can run what the zygote's [`Rules`] allow.
 ///
-/// Any number of threads may use it at once. When this process ends, so does the zygote; what it started runs on, as it
-/// would without one.
+/// Threads may share a zygote. It ends when this process ends; its children run on, as they would without a zygote.
 #[derive(Debug)]
 pub struct Zygote {
     socket: OwnedFd,
@@ -66,10 +65,10 @@ pub struct Zygote {
 }
 
 impl Zygote {
-    /// Makes one, by forking. This is among the first things that a program does: no thread may have been started.
+    /// Forks the zygote. A program must do this early: no thread may have been started.
     ///
     /// # Errors
-    /// [`Error::ZygoteThreads`] when there are threads already.
+    /// [`Error::ZygoteThreads`] if this process has more than one thread.
     pub fn start(rules: &Rules) -> Result<Zygote, Error> {
         let (socket, theirs) = socket::pair().map_err(|source| Error::ZygoteSocket {
             operation: "socketpair",
@@ -82,16 +81,16 @@ impl Zygote {
         })
     }
 
-    /// The number of its process.
+    /// Its process ID.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.process.as_ref().map(Process::pid)
     }
 
-    /// Has it start a process, and waits until that runs.
+    /// Requests a process and waits until it executes its program.
     ///
-    /// All options are the command's own but one: of descriptors, the child has those that were named and the standard
-    /// streams.
+    /// All options of the command apply except one: the child never inherits descriptors other than the standard streams and the
+    /// named ones.
     ///
     /// # Errors
     /// As [`Command::spawn`], and [`Error::ZygoteGone`].
@@ -116,42 +115,42 @@ impl Zygote {
         }
     }
 
-    /// Asks it to start a process and does not wait for the answer; it comes to the [`Requested`].
+    /// Requests a process and returns at once; the [`PendingZygoteChild`] receives the answer.
     ///
     /// # Errors
-    /// [`Error::ZygoteGone`]; an [`Error::ZygoteSocket`] that says `WouldBlock` when the zygote has more to do than its
-    /// socket holds, and then nothing was asked; as [`Command::spawn`] for what fails in this process.
-    pub fn request(&self, command: &Command) -> Result<Requested, Error> {
+    /// [`Error::ZygoteGone`]; [`Error::ZygoteSocket`] with `WouldBlock` if the zygote's queue is full, in which case nothing was
+    /// requested; and those of [`Command::spawn`] for failures in this process.
+    pub fn request(&self, command: &Command) -> Result<PendingZygoteChild, Error> {
         let streams = plan::streams(command, Defaults::INHERIT, Pace::GoesOn)?;
         let failed = |operation| move |source| Error::ZygoteSocket { operation, source };
-        let (line, theirs) = socket::pair().map_err(failed("socketpair"))?;
-        let home = calls::open_working_directory().map_err(|source| {
+        let (channel, theirs) = socket::pair().map_err(failed("socketpair"))?;
+        let caller_directory = calls::open_working_directory().map_err(|source| {
             let about = " `.`".to_owned();
-            command.failed(Step::Home, about, source)
+            command.failed(Stage::CallerDirectory, about, source)
         })?;
 
-        let places: Vec<_> = streams
-            .places
+        let mappings: Vec<_> = streams
+            .mappings
             .iter()
-            .filter(|place| is_sent(place.source, place.state))
+            .filter(|mapping| is_sent(mapping.source, mapping.state))
             .collect();
-        let targets: Vec<i32> = places.iter().map(|place| place.target).collect();
+        let targets: Vec<i32> = mappings.iter().map(|mapping| mapping.target).collect();
         let mut fds = vec![theirs.as_raw_fd()];
-        fds.extend(places.iter().map(|place| place.source));
-        fds.push(home.as_raw_fd());
+        fds.extend(mappings.iter().map(|mapping| mapping.source));
+        fds.push(caller_directory.as_raw_fd());
         fds.extend(command.options.cgroup.as_ref().map(AsRawFd::as_raw_fd));
 
         let mut environment = Strings::default();
         let built = command.environment.build(true, &mut environment);
         built.map_err(|_| {
             let source = io::Error::from_raw_os_error(libc::ENOMEM);
-            command.failed(Step::Memory, String::new(), source)
+            command.failed(Stage::Memory, String::new(), source)
         })?;
         let mut writer = message::Writer::default();
         message::write(command, &environment, &targets, &mut writer);
         self.send(&writer.0, fds)?;
-        Ok(Requested {
-            line,
+        Ok(PendingZygoteChild {
+            channel,
             streams: Some(streams),
             program: command.program_name(),
         })
@@ -165,7 +164,7 @@ impl Zygote {
             });
         }
         let file;
-        let message = if request.len() < INLINE_MAX {
+        let message = if request.len() < INCHANNEL_MESSAGE_MAX {
             [&[INLINE], request].concat()
         } else {
             file = in_file(request).map_err(|source| Error::ZygoteSocket {
@@ -194,7 +193,7 @@ impl Zygote {
     }
 }
 
-/// Whether what the child inherits is there to be inherited.
+/// Returns whether the descriptor to inherit is open.
 fn is_sent(source: i32, state: State) -> bool {
     match state {
         State::Named => true,
@@ -212,7 +211,7 @@ fn in_file(bytes: &[u8]) -> io::Result<File> {
 }
 
 impl Drop for Zygote {
-    /// Lets the zygote end, when nobody waits for a child of its any more.
+    /// Closes the socket; the zygote ends once all channels are closed as well.
     fn drop(&mut self) {
         calls::shutdown(&self.socket);
         if let Some(process) = self.process.take() {
@@ -221,23 +220,23 @@ impl Drop for Zygote {
     }
 }
 
-/// A child that a zygote was asked to start.
+/// A child that was requested from a zygote.
 ///
-/// It is a descriptor ([`AsFd`]), which becomes readable when the answer is there. Dropping it before kills the child, as
-/// dropping a [`Child`] does.
+/// Its descriptor ([`AsFd`]) becomes readable when the answer has arrived. Dropping it earlier kills the child, as dropping a
+/// [`Child`] does.
 #[derive(Debug)]
-pub struct Requested {
-    line: OwnedFd,
-    /// Taken with the answer.
+pub struct PendingZygoteChild {
+    channel: OwnedFd,
+    /// `None` once the answer was returned.
     streams: Option<Streams>,
     program: String,
 }
 
-impl Requested {
-    /// The child, or what failed; `None` when the answer is not there yet, and after it was given.
+impl PendingZygoteChild {
+    /// Returns the child or the error; `None` before the answer has arrived and after it was returned.
     pub fn poll(&mut self) -> Option<Result<Child, Error>> {
         self.streams.as_ref()?;
-        let heard = hear(&self.line);
+        let heard = hear(&self.channel);
         if heard
             .as_ref()
             .is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
@@ -253,13 +252,13 @@ impl Requested {
         let failed = |operation| move |source| Error::ZygoteSocket { operation, source };
         match heard {
             Ok(News::Started { pid, pidfd }) => {
-                // A number of its own: whoever polls this one may still do so when the child is polled.
-                let line = self.line.try_clone().map_err(failed("fcntl"))?;
-                Ok(Process::remote(pid, pidfd, line))
+                // A separate descriptor number, because the caller may still poll this one while it polls the child.
+                let channel = self.channel.try_clone().map_err(failed("fcntl"))?;
+                Ok(Process::remote(pid, pidfd, channel))
             }
-            Ok(News::Failed { step, about, errno }) => Err(Error::Start {
+            Ok(News::Failed { stage, about, errno }) => Err(Error::Start {
                 program: std::mem::take(&mut self.program),
-                step,
+                stage,
                 about,
                 source: io::Error::from_raw_os_error(errno),
             }),
@@ -270,17 +269,17 @@ impl Requested {
     }
 }
 
-impl Drop for Requested {
+impl Drop for PendingZygoteChild {
     fn drop(&mut self) {
         if self.streams.is_some() {
-            // The zygote finds it when it has started the child. It fails if the zygote has ended, and all with it.
-            let _ = ask_signal(&self.line, libc::SIGKILL);
+            // The zygote sees this when it has started the child. It fails if the zygote has ended.
+            let _ = ask_signal(&self.channel, libc::SIGKILL);
         }
     }
 }
 
-impl AsFd for Requested {
+impl AsFd for PendingZygoteChild {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.line.as_fd()
+        self.channel.as_fd()
     }
 }

@@ -1,7 +1,7 @@
-//! What the zygote does: it waits for commands and for the ends of its children, until nobody is left to tell of them.
+//! The zygote's loop: it serves requests and reports the ends of its children, until the daemon has closed all connections.
 //!
-//! **Invariant:** nothing that comes over a socket makes it fail, wait or grow beyond its bounds: a request has a size, the
-//! children a number, and a daemon that does not read its lines gets nothing more on them.
+//! **Invariant:** no input makes the zygote fail, block or exceed its limits: requests have a size limit, children a count limit, and a
+//! daemon that does not read its channels gets no further messages on them.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -10,47 +10,47 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 
-use super::line::{self, News};
+use super::channel::{self, News};
 use super::message;
 use super::socket::{self, Message};
-use super::{INLINE, INLINE_MAX, REQUEST_MAX, Rules};
+use super::{INCHANNEL_MESSAGE_MAX, INLINE, REQUEST_MAX, Rules};
 use crate::calls::{self, PollFd};
 use crate::process::Process;
-use crate::step::Step;
+use crate::stage::Stage;
 use crate::{Child, Command, Error};
 
-/// A child and the daemon's end of it.
-struct Ward {
+/// A child and its channel to the daemon.
+struct ZygoteChild {
     process: Process,
-    /// Gone when the daemon has closed its end.
-    line: Option<OwnedFd>,
+    /// `None` once the daemon has closed its end.
+    channel: Option<OwnedFd>,
 }
 
-/// Serves until the daemon has closed the socket and all lines.
+/// Serves requests until the daemon has closed the socket and all channels.
 pub(crate) fn serve(socket: OwnedFd, rules: &Rules) {
     let mut socket = Some(socket);
-    let mut wards: Vec<Ward> = Vec::new();
-    // One byte more than a request may have, so that a longer one is seen to be cut.
-    let mut buffer = vec![0; INLINE_MAX + 1];
-    while socket.is_some() || wards.iter().any(|ward| ward.line.is_some()) {
-        let mut polls = polls(socket.as_ref(), &wards);
+    let mut children: Vec<ZygoteChild> = Vec::new();
+    // One byte more than the limit of a request, to detect longer ones.
+    let mut buffer = vec![0; INCHANNEL_MESSAGE_MAX + 1];
+    while socket.is_some() || children.iter().any(|child| child.channel.is_some()) {
+        let mut polls = polls(socket.as_ref(), &children);
         if calls::poll(&mut polls, None).is_err() {
-            // For want of memory, which may pass.
+            // poll fails only for lack of memory, which may pass.
             continue;
         }
         let (ours, theirs) = polls.split_at(1);
-        let mut attended = theirs.chunks_exact(2);
-        wards.retain_mut(|ward| attended.next().is_none_or(|polls| attend(ward, polls)));
+        let mut polled = theirs.chunks_exact(2);
+        children.retain_mut(|child| polled.next().is_none_or(|polls| serve_child(child, polls)));
         if ours[0].revents != 0
             && let Some(main) = &socket
-            && !serve_one(main, &mut buffer, rules, &mut wards)
+            && !serve_one(main, &mut buffer, rules, &mut children)
         {
             socket = None;
         }
     }
 }
 
-fn polls(socket: Option<&OwnedFd>, wards: &[Ward]) -> Vec<PollFd> {
+fn polls(socket: Option<&OwnedFd>, children: &[ZygoteChild]) -> Vec<PollFd> {
     let entry = |fd: Option<&OwnedFd>| match fd {
         Some(fd) => calls::poll_for(fd.as_fd(), libc::POLLIN),
         None => PollFd {
@@ -60,45 +60,45 @@ fn polls(socket: Option<&OwnedFd>, wards: &[Ward]) -> Vec<PollFd> {
         },
     };
     let mut polls = vec![entry(socket)];
-    for ward in wards {
-        polls.push(calls::poll_for(ward.process.as_fd(), libc::POLLIN));
-        polls.push(entry(ward.line.as_ref()));
+    for child in children {
+        polls.push(calls::poll_for(child.process.as_fd(), libc::POLLIN));
+        polls.push(entry(child.channel.as_ref()));
     }
     polls
 }
 
-/// Passes signals on, and the status when it comes; answers whether the process is still there.
-fn attend(ward: &mut Ward, polls: &[PollFd]) -> bool {
+/// Forwards signals and the final status; returns whether the process still exists.
+fn serve_child(child: &mut ZygoteChild, polls: &[PollFd]) -> bool {
     if polls[1].revents != 0
-        && let Some(line) = &ward.line
+        && let Some(channel) = &child.channel
     {
-        match line::asked_signal(line) {
-            // Who asks for a wrong signal learns that nothing happened.
-            Ok(signal) => drop(ward.process.signal(signal)),
+        match channel::asked_signal(channel) {
+            // An invalid signal has no effect.
+            Ok(signal) => drop(child.process.signal(signal)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(_) => ward.line = None,
+            Err(_) => child.channel = None,
         }
     }
     if polls[0].revents == 0 {
         return true;
     }
-    match ward.process.wait(false) {
+    match child.process.wait(false) {
         Ok(None) => true,
         Ok(Some(status)) => {
-            if let Some(line) = &ward.line {
+            if let Some(channel) = &child.channel {
                 let status = status.into_raw();
-                // A daemon that has gone, or does not read, is not told.
-                let _ = line::tell(line, &News::Ended { status });
+                // A daemon that has ended or does not read gets no report.
+                let _ = channel::tell(channel, &News::Ended { status });
             }
             false
         }
-        // It has ended without a status, and the daemon learns as much by the end of the line.
+        // It has ended without a status; the daemon sees the channel's end.
         Err(_) => false,
     }
 }
 
-/// Takes a request, if there is one; `false` when the daemon has closed the socket.
-fn serve_one(socket: &OwnedFd, buffer: &mut [u8], rules: &Rules, wards: &mut Vec<Ward>) -> bool {
+/// Receives a request, if there is one; `false` if the daemon has closed the socket.
+fn serve_one(socket: &OwnedFd, buffer: &mut [u8], rules: &Rules, children: &mut Vec<ZygoteChild>) -> bool {
     let message = match socket::receive(socket.as_fd(), buffer) {
         Ok(message) if message.length == 0 => return false,
         Ok(message) => message,
@@ -112,30 +112,30 @@ fn serve_one(socket: &OwnedFd, buffer: &mut [u8], rules: &Rules, wards: &mut Vec
     if fds.is_empty() {
         return true;
     }
-    let line = fds.remove(0);
+    let channel = fds.remove(0);
     let started = if is_cut {
-        Err(failure(Step::Zygote, libc::EMFILE))
+        Err(failure(Stage::Zygote, libc::EMFILE))
     } else {
-        start(&buffer[..length], fds, rules, wards.len())
+        start(&buffer[..length], fds, rules, children.len())
     };
     match started {
-        Err(news) => drop(line::tell(&line, &news)),
+        Err(news) => drop(channel::tell(&channel, &news)),
         Ok((process, pidfd)) => {
             let pid = process.pid() as i32;
-            // A daemon that has gone meanwhile is noticed by its line.
-            let _ = line::tell(&line, &News::Started { pid, pidfd });
-            wards.push(Ward {
+            // If the daemon has ended meanwhile, its channel reports that.
+            let _ = channel::tell(&channel, &News::Started { pid, pidfd });
+            children.push(ZygoteChild {
                 process,
-                line: Some(line),
+                channel: Some(channel),
             });
         }
     }
     true
 }
 
-fn failure(step: Step, errno: i32) -> News {
+fn failure(stage: Stage, errno: i32) -> News {
     News::Failed {
-        step,
+        stage,
         about: String::new(),
         errno,
     }
@@ -148,31 +148,31 @@ fn start(
     children: usize,
 ) -> Result<(Process, OwnedFd), News> {
     if children >= rules.children_max {
-        return Err(failure(Step::Zygote, libc::EAGAIN));
+        return Err(failure(Stage::Zygote, libc::EAGAIN));
     }
-    let command = command(request, fds).map_err(|errno| failure(Step::Zygote, errno))?;
+    let command = command(request, fds).map_err(|errno| failure(Stage::Zygote, errno))?;
     if !is_allowed(&command, rules) {
-        return Err(failure(Step::Zygote, libc::EPERM));
+        return Err(failure(Stage::Zygote, libc::EPERM));
     }
     let child = command.spawn().map_err(|error| match error {
         Error::Start {
-            step, about, source, ..
+            stage, about, source, ..
         } => News::Failed {
-            step,
+            stage,
             about,
             errno: source.raw_os_error().unwrap_or(libc::EIO),
         },
-        other => failure(Step::Zygote, other.errno()),
+        other => failure(Stage::Zygote, other.errno()),
     })?;
     let process = Child::into_process(child);
     let pidfd = process.as_fd().try_clone_to_owned();
-    // Without a pidfd to pass on there is nothing to hold it by: the process is dropped, which kills it.
+    // Without a pidfd to pass on, the daemon would have no handle: dropping the process kills it.
     pidfd
         .map(|pidfd| (process, pidfd))
-        .map_err(|error| failure(Step::Zygote, error.raw_os_error().unwrap_or(libc::EMFILE)))
+        .map_err(|error| failure(Stage::Zygote, error.raw_os_error().unwrap_or(libc::EMFILE)))
 }
 
-/// Reads the command, out of the message or out of the file that it names.
+/// Reads the command from the message or from the file that it names.
 fn command(request: &[u8], mut fds: Vec<OwnedFd>) -> Result<Command, i32> {
     let (kind, inline) = request.split_first().ok_or(libc::EPROTO)?;
     if *kind == INLINE {
@@ -183,9 +183,9 @@ fn command(request: &[u8], mut fds: Vec<OwnedFd>) -> Result<Command, i32> {
     message::read(&bytes, fds).ok_or(libc::EPROTO)
 }
 
-/// Reads a file in memory as far as a request may go; its size may change under us, and then it is read as it was.
+/// Reads a file in memory up to the limit of a request. The daemon may change its size meanwhile.
 fn read_file(file: &File) -> io::Result<Vec<u8>> {
-    // Of anything else, a pipe say, reading could wait.
+    // Reading anything else, such as a pipe, could block.
     if !calls::is_memory_file(file.as_fd()) {
         return Err(io::Error::from_raw_os_error(libc::EPROTO));
     }
@@ -215,14 +215,14 @@ mod tests {
     use std::io::Write;
     use std::os::fd::AsRawFd;
 
-    /// What the zygote says to a request of these bytes and descriptors.
+    /// The zygote's answer to a request of these bytes and descriptors.
     fn answer(socket: &OwnedFd, request: &[u8], others: &[&OwnedFd]) -> News {
         let (ours, theirs) = socket::pair().unwrap();
         let fds: Vec<_> = [&theirs].iter().chain(others).map(|fd| fd.as_raw_fd()).collect();
         socket::send(socket.as_fd(), request, &fds).unwrap();
         drop(theirs);
         calls::poll(&mut [calls::poll_for(ours.as_fd(), libc::POLLIN)], None).unwrap();
-        line::hear(&ours).unwrap()
+        channel::hear(&ours).unwrap()
     }
 
     fn file(size: u64) -> OwnedFd {
@@ -240,7 +240,7 @@ mod tests {
         let pipe = OwnedFd::from(pipe);
         let errno = |request: &[u8], others: &[&OwnedFd]| match answer(&ours, request, others) {
             News::Failed {
-                step: Step::Zygote,
+                stage: Stage::Zygote,
                 errno,
                 ..
             } => errno,
@@ -257,8 +257,12 @@ mod tests {
             "nobody waits for a pipe"
         );
         assert_eq!(errno(&[IN_FILE], &[&file(1 << 40)]), libc::E2BIG);
-        assert_eq!(errno(&[0; INLINE_MAX + 100], &[]), libc::EMFILE, "it was cut");
-        // Without a line there is nobody to answer.
+        assert_eq!(
+            errno(&[0; INCHANNEL_MESSAGE_MAX + 100], &[]),
+            libc::EMFILE,
+            "it was cut"
+        );
+        // Without a channel there is no answer.
         socket::send(ours.as_fd(), &[INLINE], &[]).unwrap();
         let zygote = Zygote {
             socket: ours,

@@ -8,24 +8,24 @@ use std::ptr;
 
 use crate::calls::retry;
 
-/// Descriptors of one message, which is as many as the kernel passes.
+/// The kernel's limit of descriptors per message.
 pub(crate) const DESCRIPTORS_MAX: usize = 253;
 
 /// Room for as many descriptors as a message has, and the header before them.
 #[repr(C, align(8))]
 struct Control([u8; 16 + DESCRIPTORS_MAX * 4 + 4]);
 
-/// Two sockets joined to each other.
+/// A pair of connected sockets.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [-1; 2];
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
     // SAFETY: the kernel writes two descriptors.
     retry(|| unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, fds.as_mut_ptr()) as isize })?;
-    // SAFETY: the call has just made both, and nobody else knows them.
+    // SAFETY: the call has just made both, so nothing else owns them.
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// Sends a message, or fails with `WouldBlock` when there is no room for it.
+/// Sends a message, or fails with `WouldBlock` if the socket's buffer is full.
 pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[RawFd]) -> io::Result<()> {
     if fds.len() > DESCRIPTORS_MAX {
         return Err(io::Error::from_raw_os_error(libc::EMFILE));
@@ -43,7 +43,7 @@ pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[RawFd]) -> io::R
         let size = mem::size_of_val(fds);
         header.msg_control = (&raw mut control).cast();
         // SAFETY: these two only compute; `control` has room for `DESCRIPTORS_MAX`, which `fds` does not exceed, and the
-        // first header of it is within. What is no descriptor the kernel refuses.
+        // first header of it is within. The kernel refuses invalid descriptors.
         unsafe {
             header.msg_controllen = libc::CMSG_SPACE(size as u32) as _;
             let first = libc::CMSG_FIRSTHDR(&raw const header);
@@ -58,17 +58,17 @@ pub(crate) fn send(socket: BorrowedFd<'_>, bytes: &[u8], fds: &[RawFd]) -> io::R
     retry(|| unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const header, flags) }).map(drop)
 }
 
-/// What came.
+/// A received message.
 #[derive(Debug)]
 pub(crate) struct Message {
-    /// Bytes of it; zero when the other side has gone.
+    /// Its size in bytes; zero if the peer has closed the connection.
     pub(crate) length: usize,
     pub(crate) fds: Vec<OwnedFd>,
-    /// Bytes or descriptors were lost: there was no room for them.
+    /// Bytes or descriptors were lost because they did not fit.
     pub(crate) is_cut: bool,
 }
 
-/// Receives a message, or fails with `WouldBlock` when there is none.
+/// Receives a message, or fails with `WouldBlock` if there is none.
 pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Message> {
     let mut control = Control([0; 16 + DESCRIPTORS_MAX * 4 + 4]);
     let mut part = libc::iovec {
@@ -85,7 +85,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<M
     // SAFETY: `header` names `buffer` and `control`, which are ours alone and which the kernel writes within their sizes.
     let mut receive = || retry(|| unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) });
     let length = match receive() {
-        // The other side closed without having read all of ours; this is told once, and before what it had sent.
+        // The peer closed without reading all of our messages; the kernel reports that once, before its messages.
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => receive()?,
         result => result?,
     };

@@ -9,32 +9,32 @@ const ANSWER: u32 = libc::BPF_RET | libc::BPF_K;
 const NUMBER: u32 = 0;
 const FIRST_ARGUMENT: u32 = 16;
 
-fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+fn stage(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     let code = code as u16;
     libc::sock_filter { code, jt, jf, k }
 }
 
 /// Has each of the calls fail with an error from now on, in this process and all that come of it.
 pub(crate) fn refuse(calls: &[libc::c_long], errno: i32) {
-    let mut filter = vec![step(LOAD, 0, 0, NUMBER)];
+    let mut filter = vec![stage(LOAD, 0, 0, NUMBER)];
     for (index, call) in calls.iter().enumerate() {
         let to_refusal = (calls.len() - index) as u8;
-        filter.push(step(EQUAL, to_refusal, 0, *call as u32));
+        filter.push(stage(EQUAL, to_refusal, 0, *call as u32));
     }
-    filter.push(step(ANSWER, 0, 0, libc::SECCOMP_RET_ALLOW));
-    filter.push(step(ANSWER, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32));
+    filter.push(stage(ANSWER, 0, 0, libc::SECCOMP_RET_ALLOW));
+    filter.push(stage(ANSWER, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32));
     install(filter);
 }
 
 /// The same for a call whose first argument has a flag.
 pub(crate) fn refuse_flag(call: libc::c_long, flag: i32, errno: i32) {
     install(vec![
-        step(LOAD, 0, 0, NUMBER),
-        step(EQUAL, 0, 3, call as u32),
-        step(LOAD, 0, 0, FIRST_ARGUMENT),
-        step(HAS_BIT, 0, 1, flag as u32),
-        step(ANSWER, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32),
-        step(ANSWER, 0, 0, libc::SECCOMP_RET_ALLOW),
+        stage(LOAD, 0, 0, NUMBER),
+        stage(EQUAL, 0, 3, call as u32),
+        stage(LOAD, 0, 0, FIRST_ARGUMENT),
+        stage(HAS_BIT, 0, 1, flag as u32),
+        stage(ANSWER, 0, 0, libc::SECCOMP_RET_ERRNO | errno as u32),
+        stage(ANSWER, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]);
 }
 

@@ -1,10 +1,10 @@
-//! What is left behind: nothing. And what else goes on in the process: whatever it likes.
+//! Processes leave nothing behind, whatever the rest of this process does meanwhile.
 
 use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use spawn::{Command, Error, SignalSet, Starter, Stdio};
+use spawn::{Command, Error, SignalSet, Spawner, Stdio};
 
 use crate::Case;
 
@@ -60,7 +60,7 @@ fn count() -> usize {
 }
 
 /// One of every kind of end that a process can come to.
-fn one(starter: &Starter, index: usize) {
+fn one(spawner: &Spawner, index: usize) {
     let mut command = Command::new("/bin/true");
     match index % 14 {
         0 => assert!(command.spawn().unwrap().wait().unwrap().success()),
@@ -71,7 +71,7 @@ fn one(starter: &Starter, index: usize) {
         5 => drop(command.start().unwrap()),
         6 => drop(Command::new("/no/such").spawn().unwrap_err()),
         7 => assert!(
-            starter
+            spawner
                 .start(&command)
                 .unwrap()
                 .wait()
@@ -80,10 +80,10 @@ fn one(starter: &Starter, index: usize) {
                 .unwrap()
                 .success()
         ),
-        8 => drop(starter.start(&command).unwrap()),
-        9 => drop(starter.start(&Command::new("/no/such")).unwrap()),
+        8 => drop(spawner.start(&command).unwrap()),
+        9 => drop(spawner.start(&Command::new("/no/such")).unwrap()),
         10 => drop(
-            starter
+            spawner
                 .start(&Command::new("/no/such"))
                 .unwrap()
                 .wait()
@@ -96,9 +96,9 @@ fn one(starter: &Starter, index: usize) {
 fn thousands() {
     // The first allocates what is kept.
     let some = |count: usize| {
-        let starter = Starter::new().unwrap();
-        (0..count).for_each(|index| one(&starter, index));
-        drop(starter);
+        let spawner = Spawner::new().unwrap();
+        (0..count).for_each(|index| one(&spawner, index));
+        drop(spawner);
         await_quiet();
     };
     some(24);
@@ -118,8 +118,8 @@ fn mappings() -> usize {
 fn threads_race() {
     let before = descriptors();
     let stop = AtomicBool::new(false);
-    let starter = Starter::new().unwrap();
-    let starter_of_all = &starter;
+    let spawner = Spawner::new().unwrap();
+    let shared_spawner = &spawner;
     std::thread::scope(|scope| {
         // Others open and close descriptors, fork, and send signals all the while.
         scope.spawn(|| {
@@ -135,7 +135,7 @@ fn threads_race() {
                         let said = format!("{thread} {round}");
                         let output = Command::new("/bin/echo").arg(&said).output().unwrap();
                         assert_eq!(output.stdout, format!("{said}\n").into_bytes());
-                        one(starter_of_all, thread + round);
+                        one(shared_spawner, thread + round);
                     }
                 })
             })
@@ -143,7 +143,7 @@ fn threads_race() {
         racers.into_iter().for_each(|racer| racer.join().unwrap());
         stop.store(true, Ordering::Relaxed);
     });
-    drop(starter);
+    drop(spawner);
     await_quiet();
     assert_eq!(descriptors(), before);
 }
@@ -162,7 +162,7 @@ fn handle(signal: i32, handler: libc::sighandler_t) {
     unsafe { libc::signal(signal, handler) };
 }
 
-/// Whether the kernel tells the status of a process that somebody else has reaped: Linux 6.15 and later.
+/// Returns whether the kernel provides the status of a process that other code has reaped: Linux 6.15 and later.
 fn tells_after_all() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release
@@ -342,7 +342,7 @@ fn dropped_early() {
 /// A child that shares our descriptors for a moment leaves them as they are.
 fn others_stay() {
     let (mut reader, writer) = std::io::pipe().unwrap();
-    // SAFETY: takes no memory; the number is nobody's.
+    // SAFETY: takes no memory; the number is unused.
     let high = unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&writer), 300) };
     assert_eq!(high, 300);
     let before = descriptors();

@@ -1,6 +1,6 @@
-//! Kernels without `clone3`, and filters that refuse it: what is started is the same.
+//! Kernels without `clone3`, and filters that refuse it, give the same results.
 
-use spawn::{Child, Command, Error, Rules, Starter, Stdio, Step, Zygote};
+use spawn::{Child, Command, Error, Rules, Spawner, Stage, Stdio, Zygote};
 
 use crate::hygiene::{descriptors, no_children};
 use crate::{Case, checks};
@@ -24,44 +24,44 @@ fn start(command: &Command) -> Result<Child, Error> {
     command.start()?.wait()
 }
 
-fn check_all(starter: Option<&Starter>) {
+fn check_all(spawner: Option<&Spawner>) {
     for (name, check) in checks::ALL {
         println!("{name}");
         check(&Command::spawn);
         check(&start);
-        if let Some(starter) = starter {
-            check(&|command| starter.start(command)?.wait());
+        if let Some(spawner) = spawner {
+            check(&|command| spawner.start(command)?.wait());
         }
     }
 }
 
 fn without_clone3() {
-    // What a kernel before 5.3 answers.
+    // The error of kernels before 5.3.
     crate::filter::refuse(&[libc::SYS_clone3], libc::ENOSYS);
     // Made now, its thread has the filter too.
-    check_all(Some(&Starter::new().unwrap()));
+    check_all(Some(&Spawner::new().unwrap()));
 }
 
 fn forbidden_clone3() {
     // Filters of old container runtimes answer with either.
     crate::filter::refuse(&[libc::SYS_clone3], libc::EPERM);
     // The filter is for ever, and forbids set-user-ID programs; no check uses any.
-    // With this answer glibc makes no thread, so nobody has a starter there.
-    assert_eq!(Starter::new().unwrap_err().errno(), libc::EPERM);
+    // With this error glibc cannot start a thread, so there is no spawner.
+    assert_eq!(Spawner::new().unwrap_err().errno(), libc::EPERM);
     check_all(None);
 }
 
 fn copied() {
-    // What an emulator of a processor answers.
+    // The error of user-mode emulators.
     crate::filter::refuse(&[libc::SYS_clone3], libc::ENOSYS);
     crate::filter::refuse_flag(libc::SYS_clone, libc::CLONE_PIDFD, libc::EINVAL);
     let before = descriptors();
-    check_all(Some(&Starter::new().unwrap()));
+    check_all(Some(&Spawner::new().unwrap()));
     // Below a descriptor's number of the child's, and at it.
     for target in before.len() as i32..before.len() as i32 + 6 {
         let mut command = Command::new("/no/such");
         let error = command.descriptor(target, Stdio::null()).status().unwrap_err();
-        assert_eq!((error.step(), error.errno()), (Some(Step::Exec), libc::ENOENT));
+        assert_eq!((error.stage(), error.errno()), (Some(Stage::Exec), libc::ENOENT));
     }
     assert_eq!(descriptors(), before);
     no_children();
@@ -95,7 +95,7 @@ fn without_close_range() {
         // SAFETY: takes no memory; without the flag they would be inherited.
         unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(file), libc::F_SETFD, 0) };
     }
-    check_all(Some(&Starter::new().unwrap()));
+    check_all(Some(&Spawner::new().unwrap()));
 }
 
 fn by_zygote() {

@@ -10,7 +10,7 @@ mod filter;
 mod hygiene;
 mod legacy;
 mod scarcity;
-mod starter;
+mod spawner;
 mod zygote;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -30,7 +30,7 @@ fn cases() -> Vec<Case> {
         legacy::CASES,
         scarcity::CASES,
         hygiene::CASES,
-        starter::CASES,
+        spawner::CASES,
     ]
     .concat()
 }
@@ -57,12 +57,12 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Whether the process ends in time: its pidfd becomes readable then.
+/// Returns whether the process ends in time, when its pidfd becomes readable.
 fn ends_within(child: &Child, limit: std::time::Duration) -> bool {
     // SAFETY: takes no memory. The number is the child's as long as it has not been waited for.
     let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
     assert!(pidfd >= 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    // SAFETY: the kernel has just made this descriptor, so nothing else owns it.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd as i32) };
     let mut poll = libc::pollfd {
         fd: pidfd.as_raw_fd(),

@@ -1,8 +1,8 @@
-//! When there is nothing left: the errno that libc would give, nothing leaked, no zombie.
+//! Exhausted resources: libc's errno, no leak, no zombie.
 
 use std::fs::File;
 
-use spawn::{Child, Command, Error, Rules, Starter, Stdio, Step, Zygote};
+use spawn::{Child, Command, Error, Rules, Spawner, Stage, Stdio, Zygote};
 
 use crate::Case;
 use crate::hygiene::{await_quiet, descriptors, no_children};
@@ -19,13 +19,13 @@ type Way = fn(&Command) -> Result<Child, Error>;
 const WAYS: [Way; 3] = [
     Command::spawn,
     |command| command.start()?.wait(),
-    |command| starter().start(command)?.wait(),
+    |command| spawner().start(command)?.wait(),
 ];
 
 /// A thread that was started while there was plenty of everything.
-fn starter() -> &'static Starter {
-    static STARTER: std::sync::OnceLock<Starter> = std::sync::OnceLock::new();
-    STARTER.get_or_init(|| Starter::new().unwrap())
+fn spawner() -> &'static Spawner {
+    static SPAWNER: std::sync::OnceLock<Spawner> = std::sync::OnceLock::new();
+    SPAWNER.get_or_init(|| Spawner::new().unwrap())
 }
 
 fn limit(resource: libc::__rlimit_resource_t, value: u64) {
@@ -61,7 +61,7 @@ fn with_few_descriptors(plenty: usize, mut attempt: impl FnMut(usize)) {
 }
 
 fn of_descriptors() {
-    starter();
+    spawner();
     let mut command = Command::new("true");
     command
         .stdin(Stdio::piped())
@@ -79,7 +79,7 @@ fn of_descriptors() {
                 Err(error) => {
                     assert_eq!(error.errno(), libc::EMFILE, "{left}: {error}");
                     assert!(
-                        matches!(error.step(), Some(Step::Stream | Step::Clone)),
+                        matches!(error.stage(), Some(Stage::Stream | Stage::Clone)),
                         "{error}"
                     );
                     outcomes[1] += 1;
@@ -123,7 +123,7 @@ fn of_descriptors_in_a_zygote() {
 }
 
 fn of_memory() {
-    // What fails is the mapping of a stack: all earlier ones are in use, and no address space is left.
+    // Mapping a stack fails: all earlier ones are in use, and no address space is left.
     let sleepers: Vec<_> = (0..3)
         .map(|_| Command::new("sleep").arg("1000").spawn().unwrap())
         .collect();
@@ -146,13 +146,13 @@ fn of_memory() {
         match Command::new("true").start() {
             Ok(starting) => held.push(starting),
             Err(error) => {
-                refused = Some((error.step(), error.errno()));
+                refused = Some((error.stage(), error.errno()));
                 break;
             }
         }
     }
     limit(libc::RLIMIT_AS, u64::MAX);
-    assert_eq!(refused, Some((Some(Step::Stack), libc::ENOMEM)));
+    assert_eq!(refused, Some((Some(Stage::Stack), libc::ENOMEM)));
     for one in starting.into_iter().chain(held) {
         // The limit was the child's too when it began, and a program may die of it; it is told and reaped like any.
         drop(one.wait().map(|mut child| child.wait().unwrap()));
@@ -161,10 +161,10 @@ fn of_memory() {
 }
 
 fn of_processes() {
-    starter();
+    spawner();
     // SAFETY: takes no memory.
     if unsafe { libc::geteuid() } == 0 {
-        // SAFETY: take no memory; the user is one that nobody else is.
+        // SAFETY: take no memory; no other process has this user.
         unsafe {
             assert_eq!(libc::setresgid(54_400, 54_400, 54_400), 0);
             assert_eq!(libc::setresuid(54_400, 54_400, 54_400), 0);
@@ -174,7 +174,7 @@ fn of_processes() {
     for way in WAYS {
         let before = descriptors();
         let error = way(&Command::new("true")).unwrap_err();
-        assert_eq!((error.step(), error.errno()), (Some(Step::Clone), libc::EAGAIN));
+        assert_eq!((error.stage(), error.errno()), (Some(Stage::Clone), libc::EAGAIN));
         assert_eq!(descriptors(), before);
     }
     assert_eq!(Command::new("true").status().unwrap_err().errno(), libc::EAGAIN);

@@ -1,4 +1,4 @@
-//! The zygote: what it starts is what we would have started, whoever dies first.
+//! The zygote: its children are as if this process had started them, in whatever order the processes die.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -6,14 +6,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::time::Duration;
 
-use spawn::{Capture, Command, Error, Resource, Rules, Stdio, Step, Zygote};
+use spawn::{Capture, Command, Error, Resource, Rules, Stage, Stdio, Zygote};
 
 use crate::Case;
 
 pub(crate) const CASES: &[Case] = &[
     ("zygote_statuses_and_output_come_back", statuses_and_output),
     ("zygote_serves_a_daemon_that_may_not_execute", may_not_execute),
-    ("zygote_tells_which_step_failed", steps),
+    ("zygote_tells_which_step_failed", stages),
     ("zygote_takes_requests_of_any_allowed_size", sizes),
     ("zygote_keeps_its_rules", rules),
     ("zygote_is_asked_by_many_threads", threads),
@@ -82,7 +82,7 @@ fn statuses_and_output() {
     let mut child = zygote.spawn(&shell("kill -KILL $$")).unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGKILL));
 
-    // What the daemon has become since counts, where it was not said.
+    // Attributes that the command does not set come from the daemon as it is now.
     let directory = std::env::temp_dir().canonicalize().unwrap();
     std::env::set_current_dir(&directory).unwrap();
     // SAFETY: there is one thread.
@@ -118,7 +118,7 @@ fn may_not_execute() {
     let refused = std::process::Command::new("/bin/true").status().unwrap_err();
     assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
     let error = Command::new("/bin/true").status().unwrap_err();
-    assert_eq!((error.step(), error.errno()), (Some(Step::Exec), libc::EPERM));
+    assert_eq!((error.stage(), error.errno()), (Some(Stage::Exec), libc::EPERM));
     // The zygote has the rights that were given up, and gives them up where it is told.
     if is_root {
         assert_eq!(output(&zygote, &mut shell("id -u")), "0\n");
@@ -128,7 +128,7 @@ fn may_not_execute() {
         shell("id -u; ulimit -c").user(65534).limit(Resource::CORE, 0, 0),
     );
     assert_eq!(limited, "65534\n0\n");
-    // What is root's the daemon may not signal, and yet end.
+    // The daemon may not signal root's process itself, but can end it through the zygote.
     let mut child = zygote.spawn(Command::new("sleep").arg("1000")).unwrap();
     assert_eq!(
         child.terminate(Duration::from_secs(60)).unwrap().signal(),
@@ -136,12 +136,12 @@ fn may_not_execute() {
     );
 }
 
-fn steps() {
+fn stages() {
     let zygote = zygote();
     let error = zygote
         .spawn(Command::new("no-such-program").env("PATH", "/nowhere"))
         .unwrap_err();
-    assert_eq!((error.step(), error.errno()), (Some(Step::Exec), libc::ENOENT));
+    assert_eq!((error.stage(), error.errno()), (Some(Stage::Exec), libc::ENOENT));
     let error = zygote
         .spawn(Command::new("true").current_dir("/no/such"))
         .unwrap_err();
@@ -156,7 +156,10 @@ fn steps() {
     let error = zygote
         .spawn(Command::new("true").stdin(Stdio::read("/no/such")))
         .unwrap_err();
-    assert_eq!((error.step(), error.errno()), (Some(Step::Stream), libc::ENOENT));
+    assert_eq!(
+        (error.stage(), error.errno()),
+        (Some(Stage::Stream), libc::ENOENT)
+    );
 }
 
 fn sizes() {
@@ -197,8 +200,8 @@ fn rules() {
     for other in ["/bin/sh", "true", "/bin/../bin/true"] {
         let error = zygote.spawn(&Command::new(other)).unwrap_err();
         assert_eq!(
-            (error.step(), error.errno()),
-            (Some(Step::Zygote), libc::EPERM),
+            (error.stage(), error.errno()),
+            (Some(Stage::Zygote), libc::EPERM),
             "{other}"
         );
     }
@@ -344,7 +347,7 @@ fn holds_nothing() {
     let (reader, writer) = std::io::pipe().unwrap();
     let zygote = zygote();
     drop(writer);
-    // Were the other end open in the zygote, this would wait for ever.
+    // If the zygote held the other end, this would block for ever.
     let mut rest = Vec::new();
     { reader }.read_to_end(&mut rest).unwrap();
     assert!(rest.is_empty());

@@ -1,4 +1,4 @@
-//! What each option does, seen from within a real child. Every way to start a process has to pass all of it.
+//! The effect of each option, observed within a real child. Every way of starting a process has to pass all checks.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -7,7 +7,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
-use spawn::{Capabilities, Capture, Child, Command, End, Error, Resource, SignalSet, Stdio, Step, UNLIMITED};
+use spawn::{
+    Capabilities, Capture, Child, Command, End, Error, Resource, SignalSet, Stage, Stdio, UNLIMITED,
+};
 
 /// A way to start a process.
 pub(crate) type How<'a> = &'a dyn Fn(&Command) -> Result<Child, Error>;
@@ -95,9 +97,9 @@ fn status_line(how: How<'_>, command: &mut Command, name: &str) -> String {
     line.unwrap().trim().to_owned()
 }
 
-fn refused(how: How<'_>, command: &Command) -> (Option<Step>, i32) {
+fn refused(how: How<'_>, command: &Command) -> (Option<Stage>, i32) {
     let error = how(command).unwrap_err();
-    (error.step(), error.errno())
+    (error.stage(), error.errno())
 }
 
 fn arguments(how: How<'_>) {
@@ -154,10 +156,10 @@ fn search(how: How<'_>) {
     let path = format!("{}:{}", first.display(), second.display());
     let mut tool = Command::new("hikyaku-tool");
     tool.env("PATH", &path);
-    assert_eq!(refused(how, &tool), (Some(Step::Exec), libc::ENOENT));
-    // One that may not be run is passed over, and told of only when there is no other.
+    assert_eq!(refused(how, &tool), (Some(Stage::Exec), libc::ENOENT));
+    // A candidate without permission is skipped, and reported only if there is no other.
     scratch.file("first/hikyaku-tool", "#!/bin/sh\necho first", 0o644);
-    assert_eq!(refused(how, &tool), (Some(Step::Exec), libc::EACCES));
+    assert_eq!(refused(how, &tool), (Some(Stage::Exec), libc::EACCES));
     scratch.file("second/hikyaku-tool", "#!/bin/sh\necho second", 0o755);
     assert_eq!(output(how, &mut tool), "second\n");
     // An empty element is the working directory, which is the child's.
@@ -168,16 +170,19 @@ fn search(how: How<'_>) {
     assert_eq!(output(how, relative.current_dir(&second)), "second\n");
     // Without `PATH` there is the default one, and an empty name is nowhere.
     assert_eq!(output(how, Command::new("echo").env_clear().arg("x")), "x\n");
-    assert_eq!(refused(how, &Command::new("")), (Some(Step::Exec), libc::ENOENT));
+    assert_eq!(refused(how, &Command::new("")), (Some(Stage::Exec), libc::ENOENT));
     assert_eq!(
         refused(how, &Command::new("/etc/passwd/x")),
-        (Some(Step::Exec), libc::ENOTDIR)
+        (Some(Stage::Exec), libc::ENOTDIR)
     );
-    assert_eq!(refused(how, &Command::new("/")), (Some(Step::Exec), libc::EACCES));
+    assert_eq!(
+        refused(how, &Command::new("/")),
+        (Some(Stage::Exec), libc::EACCES)
+    );
     let long = format!("/{}", "x".repeat(5000));
     assert_eq!(
         refused(how, &Command::new(long)),
-        (Some(Step::Exec), libc::ENAMETOOLONG)
+        (Some(Stage::Exec), libc::ENAMETOOLONG)
     );
 }
 
@@ -192,10 +197,13 @@ fn scripts(how: How<'_>) {
     assert_eq!(output(how, &mut found), format!("{}\n", script.display()));
     assert_eq!(
         refused(how, found.shell_scripts(false)),
-        (Some(Step::Exec), libc::ENOEXEC)
+        (Some(Stage::Exec), libc::ENOEXEC)
     );
     let bad = scratch.file("bad", "#!/no/such/interpreter\n", 0o755);
-    assert_eq!(refused(how, &Command::new(bad)), (Some(Step::Exec), libc::ENOENT));
+    assert_eq!(
+        refused(how, &Command::new(bad)),
+        (Some(Stage::Exec), libc::ENOENT)
+    );
 }
 
 fn directory(how: How<'_>) {
@@ -211,7 +219,7 @@ fn directory(how: How<'_>) {
         "cannot start `true`: changing to the directory `/no/such`: No such file or directory (os error 2)"
     );
     let file = refused(how, Command::new("true").current_dir("/etc/passwd"));
-    assert_eq!(file, (Some(Step::Directory), libc::ENOTDIR));
+    assert_eq!(file, (Some(Stage::Directory), libc::ENOTDIR));
 }
 
 fn files(how: How<'_>) {
@@ -229,13 +237,13 @@ fn files(how: How<'_>) {
     copy.stdin(File::open(&from).unwrap()).stdout(Stdio::null());
     assert!(how(&copy).unwrap().wait().unwrap().success());
     let missing = refused(how, copy.stdin(Stdio::read("/no/such")));
-    assert_eq!(missing, (Some(Step::Stream), libc::ENOENT));
-    // Both streams into one, in the order in which they were written.
+    assert_eq!(missing, (Some(Stage::Stream), libc::ENOENT));
+    // Both streams in one pipe, in the order of the writes.
     let mut both = shell("echo out; echo err >&2; echo out");
     let text = output(how, both.stderr(Stdio::same_as(1)));
     assert_eq!(text, "out\nerr\nout\n");
     let nothing = refused(how, both.stderr(Stdio::same_as(9)));
-    assert_eq!(nothing, (Some(Step::Stream), libc::EBADF));
+    assert_eq!(nothing, (Some(Stage::Stream), libc::EBADF));
     assert_eq!(refused(how, both.descriptor(-1, Stdio::null())).1, libc::EBADF);
 }
 
@@ -247,7 +255,7 @@ fn contents(text: &str) -> OwnedFd {
 /// A copy of a descriptor at just this number.
 fn at(number: i32, fd: &OwnedFd) -> OwnedFd {
     use std::os::fd::FromRawFd;
-    // SAFETY: takes no memory; the number is one that nothing here uses, and is owned from now on.
+    // SAFETY: takes no memory; nothing here uses the number, which is owned from now on.
     unsafe {
         assert_eq!(libc::dup3(fd.as_raw_fd(), number, libc::O_CLOEXEC), number);
         OwnedFd::from_raw_fd(number)
@@ -255,7 +263,7 @@ fn at(number: i32, fd: &OwnedFd) -> OwnedFd {
 }
 
 fn descriptor_map(how: How<'_>) {
-    // Three that change places in a ring, one that is a copy, and one of another kind; all in one map.
+    // Three that change mappings in a ring, one that is a copy, and one of another kind; all in one map.
     let [a, b, c] = ["a", "b", "c"].map(contents);
     let mut command = Command::new("cat");
     command.args((200..205).map(|number| format!("/dev/fd/{number}")));
@@ -268,7 +276,7 @@ fn descriptor_map(how: How<'_>) {
     assert_eq!(output(how, &mut command), "cabae");
     let mut gone = Command::new("true");
     gone.descriptor(1_000_000_000, Stdio::null());
-    assert_eq!(refused(how, &gone), (Some(Step::Descriptor), libc::EBADF));
+    assert_eq!(refused(how, &gone), (Some(Stage::Descriptor), libc::EBADF));
 }
 
 /// Prints which of the first descriptors the shell has.
@@ -333,7 +341,7 @@ fn limits(how: How<'_>) {
         .limit(Resource::OPEN_FILES, 10, 10);
     assert_eq!(output(how, &mut beyond), "x10\n");
     let wrong = refused(how, Command::new("true").limit(Resource::CORE, 2, 1));
-    assert_eq!(wrong, (Some(Step::Limit), libc::EINVAL));
+    assert_eq!(wrong, (Some(Stage::Limit), libc::EINVAL));
     let error = how(Command::new("true").limit(Resource::CORE, 2, 1)).unwrap_err();
     assert!(
         error.to_string().contains("setting limit RLIMIT_CORE:"),
@@ -352,13 +360,13 @@ fn limits(how: How<'_>) {
     let _first = how(Command::new("sleep").arg("1000").user(54_321)).unwrap();
     let mut many = Command::new("true");
     many.user(54_321).limit(Resource::PROCESSES, 0, 0);
-    assert_eq!(refused(how, &many), (Some(Step::Exec), libc::EAGAIN));
+    assert_eq!(refused(how, &many), (Some(Stage::Exec), libc::EAGAIN));
 }
 
 fn users(how: How<'_>) {
     if !is_root() {
-        let (step, errno) = refused(how, Command::new("true").user(0));
-        assert_eq!((step, errno), (Some(Step::User), libc::EPERM));
+        let (stage, errno) = refused(how, Command::new("true").user(0));
+        assert_eq!((stage, errno), (Some(Stage::User), libc::EPERM));
         return;
     }
     // SAFETY: takes no memory.
@@ -379,13 +387,16 @@ fn users(how: How<'_>) {
     fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o700)).unwrap();
     let mut closed = Command::new("true");
     closed.user(54_321).current_dir(&scratch.0);
-    assert_eq!(refused(how, &closed), (Some(Step::Directory), libc::EACCES));
+    assert_eq!(refused(how, &closed), (Some(Stage::Directory), libc::EACCES));
     // Memory is shared with a child that changes its rights, and yet ours stay what they were.
     assert_eq!(dumpable(), before);
     let unreadable = scratch.file("unreadable", "#!/bin/sh\n", 0o700);
     fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o755)).unwrap();
     let mut other = Command::new(unreadable);
-    assert_eq!(refused(how, other.user(54_321)), (Some(Step::Exec), libc::EACCES));
+    assert_eq!(
+        refused(how, other.user(54_321)),
+        (Some(Stage::Exec), libc::EACCES)
+    );
 }
 
 fn capabilities(how: How<'_>) {
@@ -409,8 +420,8 @@ fn capabilities(how: How<'_>) {
     let mut root = Command::new("cat");
     assert_eq!(status_line(how, root.ambient_capabilities(set), "CapAmb"), bits);
     let unknown = Capabilities::from_bits(1 << 63);
-    let (step, _) = refused(how, Command::new("true").ambient_capabilities(unknown));
-    assert_eq!(step, Some(Step::Capabilities));
+    let (stage, _) = refused(how, Command::new("true").ambient_capabilities(unknown));
+    assert_eq!(stage, Some(Stage::Capabilities));
 }
 
 fn groups_and_sessions(how: How<'_>) {
@@ -433,8 +444,8 @@ fn groups_and_sessions(how: How<'_>) {
     assert_eq!(own[1..], [own[0], session]);
     let led = fields(Command::new("cat").new_session());
     assert_eq!(led[1..], [led[0], led[0]]);
-    let (step, errno) = refused(how, Command::new("true").process_group(1));
-    assert_eq!((step, errno), (Some(Step::ProcessGroup), libc::EPERM));
+    let (stage, errno) = refused(how, Command::new("true").process_group(1));
+    assert_eq!((stage, errno), (Some(Stage::ProcessGroup), libc::EPERM));
 }
 
 fn terminal(how: How<'_>) {
@@ -456,7 +467,7 @@ fn terminal(how: How<'_>) {
     assert!(!matches!(text.trim(), "?" | "0" | ""), "{text:?}");
     let mut file = shell("exit 0");
     file.stdin(Stdio::null()).controlling_terminal(0);
-    assert_eq!(refused(how, &file), (Some(Step::Terminal), libc::ENOTTY));
+    assert_eq!(refused(how, &file), (Some(Stage::Terminal), libc::ENOTTY));
 }
 
 fn signals(how: How<'_>) {
@@ -508,34 +519,34 @@ fn cgroup(how: How<'_>) {
     }
     let mut wrong = Command::new("true");
     wrong.cgroup(File::open("/etc").unwrap());
-    let (step, errno) = refused(how, &wrong);
-    assert_eq!(step, Some(Step::Cgroup), "{errno}");
+    let (stage, errno) = refused(how, &wrong);
+    assert_eq!(stage, Some(Stage::Cgroup), "{errno}");
 }
 
 fn failures(how: How<'_>) {
     let too_long = Command::new("true").arg("x".repeat(2 << 20)).spawn().unwrap_err();
     assert_eq!(
-        (too_long.step(), too_long.errno()),
-        (Some(Step::Exec), libc::E2BIG)
+        (too_long.stage(), too_long.errno()),
+        (Some(Stage::Exec), libc::E2BIG)
     );
     let mut many = Command::new("true");
     assert_eq!(
         refused(how, many.args(vec!["x".repeat(100_000); 70])),
-        (Some(Step::Exec), libc::E2BIG)
+        (Some(Stage::Exec), libc::E2BIG)
     );
     let scratch = Scratch::new();
     let truncated = scratch.file("truncated", "\x7fELF", 0o755);
     let mut command = Command::new(truncated);
     assert_eq!(
         refused(how, command.shell_scripts(false)),
-        (Some(Step::Exec), libc::ENOEXEC)
+        (Some(Stage::Exec), libc::ENOEXEC)
     );
     let busy = scratch.0.join("busy");
     fs::copy("/bin/true", &busy).unwrap();
     let writer = File::options().write(true).open(&busy).unwrap();
     assert_eq!(
         refused(how, &Command::new(&busy)),
-        (Some(Step::Exec), libc::ETXTBSY)
+        (Some(Stage::Exec), libc::ETXTBSY)
     );
     drop(writer);
     assert!(how(&Command::new(&busy)).unwrap().wait().unwrap().success());

@@ -11,7 +11,7 @@ mod standard;
 use limited::Cgroup;
 use noshell::Library;
 use own::Zygotes;
-use spawn::Starter;
+use spawn::Spawner;
 use std::cell::{OnceCell, RefCell};
 use std::ffi::{CString, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -23,6 +23,7 @@ pub(super) type Method = fn(&Context) -> Result<Duration, String>;
 
 const METHODS: &[(&str, Method)] = &[
     ("vfork", raw::vfork_exec),
+    ("vfork-pipe", raw::vfork_exec_pipe),
     ("fork", raw::fork_exec),
     ("fork-pipe", raw::fork_exec_pipe),
     ("fork-split", raw::fork_exec_split),
@@ -35,6 +36,10 @@ const METHODS: &[(&str, Method)] = &[
     ("system-preloaded", libc_calls::system),
     ("popen-preloaded", libc_calls::popen),
     ("system-shell-preloaded", libc_calls::system_shell),
+    ("fork-nothing", libc_calls::forked::<0>),
+    ("first-system", libc_calls::forked::<1>),
+    ("first-system-preloaded", libc_calls::forked::<1>),
+    ("first-two-preloaded", libc_calls::forked::<2>),
     ("popen-noshell", noshell::popen),
     ("system-noshell", noshell::system),
     ("std-status", standard::status),
@@ -71,7 +76,7 @@ pub(super) struct Context {
     library: Result<Library, String>,
     zygotes: Zygotes,
     /// Exists only during the turns of `spawn-starter`, since system calls are cheaper in a process with one thread.
-    starter: RefCell<Option<Starter>>,
+    starter: RefCell<Option<Spawner>>,
     cgroup: OnceCell<Result<Cgroup, String>>,
 }
 

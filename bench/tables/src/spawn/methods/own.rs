@@ -1,7 +1,7 @@
 //! Our `spawn`: synchronous, asynchronous, and by a zygote.
 
 use super::{Context, raw::said, succeeded, timed};
-use spawn::{Child, Command, Rules, Starter, Starting, Zygote};
+use spawn::{Child, Command, PendingChild, Rules, Spawner, Zygote};
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
@@ -36,12 +36,12 @@ pub(super) fn asynchronous(context: &Context) -> Result<Duration, String> {
     away(&Command::new(&context.child), Command::start)
 }
 
-/// `Starter::start`, which does not wait even for the clone.
+/// `Spawner::start`, which does not wait even for the clone.
 pub(super) fn starter(context: &Context) -> Result<Duration, String> {
     let mut current = context.starter.borrow_mut();
     let starter = match &mut *current {
         Some(starter) => starter,
-        none => none.insert(Starter::new().map_err(|error| error.to_string())?),
+        none => none.insert(Spawner::new().map_err(|error| error.to_string())?),
     };
     away(&Command::new(&context.child), |command| starter.start(command))
 }
@@ -50,7 +50,7 @@ pub(super) fn starter(context: &Context) -> Result<Duration, String> {
 /// loop, and does not count.
 fn away(
     command: &Command,
-    start: impl FnOnce(&Command) -> Result<Starting, spawn::Error>,
+    start: impl FnOnce(&Command) -> Result<PendingChild, spawn::Error>,
 ) -> Result<Duration, String> {
     let (starting, blocked) = timed(|| start(command))?;
     finish(starting.wait().map_err(|error| error.to_string())?)?;

@@ -13,22 +13,39 @@ unsafe extern "C" {
 
 /// `vfork`, `execve` and nothing else: no signal is blocked, no descriptor closed. This is the lower bound.
 pub(super) fn vfork_exec(context: &Context) -> Result<Duration, String> {
-    let argv = context.argv();
     let began = Instant::now();
-    // SAFETY: `Context` terminates path and argv. They outlive the call, as does the environment, since no other thread runs.
-    let pid = unsafe { vfork_execve(context.path.as_ptr(), argv.as_ptr(), environ) };
+    let pid = vfork(context, None)?;
     let blocked = began.elapsed();
-    if pid < 0 {
-        return Err(format!(
-            "vfork: {}",
-            std::io::Error::from_raw_os_error(-pid as i32)
-        ));
-    }
-    wait(pid as libc::pid_t)?;
+    wait(pid)?;
     Ok(blocked)
 }
 
-/// Returns the child's process number, or an error number below zero. A child that cannot execute exits with 127.
+/// The same with the child's output read through a pipe: the lower bound for `popen`.
+pub(super) fn vfork_exec_pipe(context: &Context) -> Result<Duration, String> {
+    let (reader, writer) = pipe()?;
+    let began = Instant::now();
+    let pid = vfork(context, Some(&writer))?;
+    let blocked = began.elapsed();
+    drop(writer);
+    read_all(reader)?;
+    wait(pid)?;
+    Ok(blocked)
+}
+
+fn vfork(context: &Context, output: Option<&OwnedFd>) -> Result<libc::pid_t, String> {
+    let argv = context.argv();
+    let output = output.map_or(-1, AsRawFd::as_raw_fd);
+    // SAFETY: `Context` terminates path and argv. They outlive the call, as does the environment, since no other thread runs.
+    let pid = unsafe { vfork_execve(context.path.as_ptr(), argv.as_ptr(), environ, output) };
+    if pid < 0 {
+        let error = std::io::Error::from_raw_os_error(-pid as i32);
+        return Err(format!("vfork: {error}"));
+    }
+    Ok(pid as libc::pid_t)
+}
+
+/// Returns the child's process number, or an error number below zero. The child's standard output is the descriptor
+/// `output`, unless that is negative. A child that cannot execute exits with 127.
 ///
 /// The child shares this stack until `execve`, so it must not write to it: it runs the few instructions below, which use
 /// only registers, and does not return.
@@ -37,7 +54,12 @@ pub(super) fn vfork_exec(context: &Context) -> Result<Duration, String> {
 /// `path` ends with a zero byte, `argv` and `envp` are lists of such strings that end with a null pointer, and all of
 /// them outlive the call.
 #[cfg(target_arch = "x86_64")]
-unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
+unsafe fn vfork_execve(
+    path: *const c_char,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+    output: i32,
+) -> isize {
     let pid: isize;
     // SAFETY: the child uses only registers, and the parent has its own; the kernel overwrites rcx and r11.
     unsafe {
@@ -45,18 +67,30 @@ unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *c
             "syscall",
             "test rax, rax",
             "jnz 2f",
+            "test edi, edi",
+            "js 3f",
+            "mov esi, 1",
+            "xor edx, edx",
+            "mov eax, {dup3}",
+            "syscall",
+            "3:",
+            "mov rdi, r8",
+            "mov rsi, r9",
+            "mov rdx, r10",
             "mov eax, {execve}",
             "syscall",
             "mov edi, 127",
             "mov eax, {exit_group}",
             "syscall",
             "2:",
+            dup3 = const libc::SYS_dup3,
             execve = const libc::SYS_execve,
             exit_group = const libc::SYS_exit_group,
             inlateout("rax") libc::SYS_vfork as isize => pid,
-            in("rdi") path,
-            in("rsi") argv,
-            in("rdx") envp,
+            in("rdi") output as isize,
+            in("r8") path,
+            in("r9") argv,
+            in("r10") envp,
             out("rcx") _,
             out("r11") _,
         );
@@ -69,7 +103,12 @@ unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *c
 /// # Safety
 /// As on x86-64.
 #[cfg(target_arch = "aarch64")]
-unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *const *const c_char) -> isize {
+unsafe fn vfork_execve(
+    path: *const c_char,
+    argv: *const *const c_char,
+    envp: *const *const c_char,
+    output: i32,
+) -> isize {
     let pid: isize;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: the child uses only registers, and the parent has its own.
@@ -77,6 +116,13 @@ unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *c
         std::arch::asm!(
             "svc #0",
             "cbnz x0, 2f",
+            "tbnz w12, #31, 3f",
+            "mov w0, w12",
+            "mov x1, #1",
+            "mov x2, #0",
+            "mov x8, {dup3}",
+            "svc #0",
+            "3:",
             "mov x0, x9",
             "mov x1, x10",
             "mov x2, x11",
@@ -86,6 +132,7 @@ unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *c
             "mov x8, {exit_group}",
             "svc #0",
             "2:",
+            dup3 = const libc::SYS_dup3,
             execve = const libc::SYS_execve,
             exit_group = const libc::SYS_exit_group,
             inlateout("x0") flags as isize => pid,
@@ -97,6 +144,7 @@ unsafe fn vfork_execve(path: *const c_char, argv: *const *const c_char, envp: *c
             in("x9") path,
             in("x10") argv,
             in("x11") envp,
+            in("x12") output as isize,
         );
     }
     pid

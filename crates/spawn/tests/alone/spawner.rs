@@ -1,10 +1,10 @@
-//! A starter: a thread that makes processes, of which nothing is seen but that they are there.
+//! A spawner: its children do not differ from others.
 
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
-use spawn::{Capture, Child, Command, Starter, Starting, Stdio, Step};
+use spawn::{Capture, Child, Command, PendingChild, Spawner, Stage, Stdio};
 
 use crate::Case;
 use crate::hygiene::{await_quiet, descriptors};
@@ -21,8 +21,8 @@ pub(crate) const CASES: &[Case] = &[
     ("starter_begins_many_at_once", many),
 ];
 
-/// What a loop does.
-fn await_answer(starting: &mut Starting) -> Result<Child, spawn::Error> {
+/// Waits like an event loop.
+fn await_answer(starting: &mut PendingChild) -> Result<Child, spawn::Error> {
     let mut poll = libc::pollfd {
         fd: starting.as_fd().as_raw_fd(),
         events: libc::POLLIN,
@@ -34,27 +34,30 @@ fn await_answer(starting: &mut Starting) -> Result<Child, spawn::Error> {
 }
 
 fn tells() {
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     for _ in 0..200 {
-        let mut starting = starter.start(&Command::new("true")).unwrap();
+        let mut starting = spawner.start(&Command::new("true")).unwrap();
         let mut child = await_answer(&mut starting).unwrap();
         assert!(starting.id().is_none() && starting.poll().is_none());
         assert!(child.wait().unwrap().success());
-        let mut starting = starter.start(&Command::new("/no/such")).unwrap();
+        let mut starting = spawner.start(&Command::new("/no/such")).unwrap();
         let error = await_answer(&mut starting).unwrap_err();
-        assert_eq!((error.step(), error.errno()), (Some(Step::Exec), libc::ENOENT));
+        assert_eq!((error.stage(), error.errno()), (Some(Stage::Exec), libc::ENOENT));
         assert!(starting.poll().is_none());
     }
-    // What can be known at once is told at once.
-    let error = starter
+    // Errors of this process are returned at once.
+    let error = spawner
         .start(Command::new("true").stdin(Stdio::read("/no/such")))
         .unwrap_err();
-    assert_eq!((error.step(), error.errno()), (Some(Step::Stream), libc::ENOENT));
+    assert_eq!(
+        (error.stage(), error.errno()),
+        (Some(Stage::Stream), libc::ENOENT)
+    );
 }
 
 /// The command, its descriptors and the environment may be gone before the child is made.
 fn keeps() {
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     let before = descriptors();
     let starting: Vec<_> = (0..50)
         .map(|number| {
@@ -64,7 +67,7 @@ fn keeps() {
                 .args(["-c", "echo $NUMBER >&7"])
                 .env("NUMBER", number.to_string())
                 .descriptor(7, writer);
-            (starter.start(&command).unwrap(), reader)
+            (spawner.start(&command).unwrap(), reader)
         })
         .collect();
     for (number, (starting, mut reader)) in starting.into_iter().enumerate() {
@@ -86,12 +89,12 @@ fn scheduled(stat: &str) -> String {
 fn scheduling() {
     let ourselves = || scheduled(&std::fs::read_to_string("/proc/thread-self/stat").unwrap());
     let compare = || {
-        let starter = Starter::new().unwrap();
+        let spawner = Spawner::new().unwrap();
         // The second is made when the thread has surely found its way.
         for _ in 0..2 {
             let mut command = Command::new("cat");
             command.arg("/proc/self/stat").stdout(Stdio::piped());
-            let child = starter.start(&command).unwrap().wait().unwrap();
+            let child = spawner.start(&command).unwrap().wait().unwrap();
             let output = child.output(&Capture::default()).unwrap().stdout;
             assert_eq!(scheduled(&String::from_utf8(output).unwrap()), ourselves());
         }
@@ -106,7 +109,7 @@ fn scheduling() {
     // SAFETY: takes no memory.
     assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 15) }, 0);
     compare();
-    // Whoever has chosen a policy has it handed on.
+    // Children inherit a policy that the caller has chosen.
     for policy in [libc::SCHED_BATCH, libc::SCHED_IDLE] {
         set(policy);
         assert!(ourselves().ends_with(&policy.to_string()));
@@ -120,7 +123,7 @@ fn blocked_by_thread() -> u64 {
     let texts = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).unwrap());
     let text = texts
         .into_iter()
-        .find(|text| text.contains("spawn-starter"))
+        .find(|text| text.contains("spawn-spawner"))
         .unwrap();
     let line = text
         .lines()
@@ -141,11 +144,11 @@ fn signals() {
         }
     };
     let before = mask();
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     assert_eq!(mask(), before);
     // When it has made one, it is past its beginning.
     assert!(
-        starter
+        spawner
             .start(&Command::new("true"))
             .unwrap()
             .wait()
@@ -161,30 +164,30 @@ fn signals() {
 }
 
 fn changes_of_user() {
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     // SAFETY: takes no memory.
     if unsafe { libc::geteuid() } != 0 {
         return;
     }
-    // SAFETY: take no memory; the user is one that nobody else is. Libc tells all threads.
+    // SAFETY: take no memory; no other process has this user. Libc applies it to all threads.
     unsafe {
         assert_eq!(libc::setresgid(54_401, 54_401, 54_401), 0);
         assert_eq!(libc::setresuid(54_401, 54_401, 54_401), 0);
     }
     let mut command = Command::new("id");
     command.arg("-u").stdout(Stdio::piped());
-    let child = starter.start(&command).unwrap().wait().unwrap();
+    let child = spawner.start(&command).unwrap().wait().unwrap();
     assert_eq!(child.output(&Capture::default()).unwrap().stdout, b"54401\n");
 }
 
 fn forked() {
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     // SAFETY: the child only does what follows, and allocates no more than glibc lets it after a fork.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        let refused = starter.start(&Command::new("true")).map(drop).unwrap_err();
-        let right = (refused.step(), refused.errno()) == (Some(Step::Starter), libc::ESRCH);
-        let mine = Starter::new()
+        let refused = spawner.start(&Command::new("true")).map(drop).unwrap_err();
+        let right = (refused.stage(), refused.errno()) == (Some(Stage::Spawner), libc::ESRCH);
+        let mine = Spawner::new()
             .unwrap()
             .start(&Command::new("true"))
             .unwrap()
@@ -196,18 +199,18 @@ fn forked() {
     // SAFETY: the kernel writes one status.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0);
-    assert!(starter.start(&Command::new("true")).unwrap().wait().is_ok());
+    assert!(spawner.start(&Command::new("true")).unwrap().wait().is_ok());
 }
 
 fn cancelled() {
     let before = descriptors();
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     for _ in 0..300 {
-        drop(starter.start(Command::new("sleep").arg("1000")).unwrap());
+        drop(spawner.start(Command::new("sleep").arg("1000")).unwrap());
     }
-    // Orders outlive the starter: they are carried out.
-    let last = starter.start(Command::new("sleep").arg("1000")).unwrap();
-    drop(starter);
+    // Orders outlive the spawner: they are carried out.
+    let last = spawner.start(Command::new("sleep").arg("1000")).unwrap();
+    drop(spawner);
     let mut child = last.wait().unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
@@ -217,24 +220,24 @@ fn cancelled() {
 }
 
 fn parent_death() {
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     let mut command = Command::new("sleep");
     command.arg("1000").parent_death_signal(libc::SIGKILL);
-    let mut child = starter.start(&command).unwrap().wait().unwrap();
+    let mut child = spawner.start(&command).unwrap().wait().unwrap();
     assert!(child.try_wait().unwrap().is_none());
-    drop(starter);
+    drop(spawner);
     let began = Instant::now();
     let ended = child.wait_timeout(Duration::from_secs(60)).unwrap();
     assert!(ended.is_some(), "nobody told it for {:?}", began.elapsed());
 }
 
 fn many() {
-    let starter = Starter::new().unwrap();
+    let spawner = Spawner::new().unwrap();
     let starting: Vec<_> = (0..100)
         .map(|number| {
             let mut command = Command::new("sh");
             command.args(["-c", &format!("exit {number}")]);
-            starter.start(&command).unwrap()
+            spawner.start(&command).unwrap()
         })
         .collect();
     for (number, one) in starting.into_iter().enumerate() {

@@ -1,10 +1,10 @@
-//! What the child does between `clone` and `execve`: it carries out the operations of its block, in order.
+//! The code that a child runs between `clone` and `execve`: it executes the operations of its block in order.
 //!
-//! The child shares all memory with its parent, other threads of which run on. So this is code with nothing beneath it.
+//! The child shares all memory with its parent, whose other threads keep running, so this code relies on no library.
 //!
-//! **Invariant:** raw system calls only; no libc, allocation, lock, thread-local variable, panic or drop. The only memory
-//! that it writes to is its own stack, its block's report, and one slot of the shell's arguments. Optimized, all of it is one
-//! function that calls none; otherwise there are copies by `memcpy`, which touches nothing else either.
+//! **Invariant:** raw system calls only; no libc, allocation, lock, thread-local variable, panic or drop. It writes to
+//! its own stack, its block's report and one slot of the shell's arguments. Optimized, it is one function without calls;
+//! otherwise it calls `memcpy`, which touches nothing else either.
 #![allow(unsafe_code)]
 
 use std::ffi::c_char;
@@ -16,37 +16,37 @@ use libc::{
 };
 
 use crate::block::{Block, Operation};
-use crate::step::Step;
+use crate::stage::Stage;
 use crate::sys::{self, Action, SIGNAL_SET_SIZE, failure};
 
-/// A step that failed, what it was about, and the error.
-type Failure = (Step, i32, i32);
+/// The stage that failed, its subject, and the error.
+type Failure = (Stage, i32, i32);
 
-/// Of signals, the highest number.
+/// The highest signal number.
 const SIGNALS: usize = 64;
 const CLOSE_RANGE_UNSHARE: usize = 2;
 const CLOSE_RANGE_CLOEXEC: usize = 4;
 /// Version 3 of the kernel's capability sets: two words of 32 bits for each set.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
-/// Carries out the block at this address and becomes the program, or reports what failed and ends with status 127.
+/// Executes the block at this address and then the program, or reports the error and exits with status 127.
 ///
 /// # Safety
 /// To be called in a child that has a stack of its own, with the address of a [`Block`] that obeys its invariant.
 pub(crate) unsafe extern "C" fn main(block: usize) -> ! {
-    // SAFETY: the caller says that it is one; nobody but this child writes to it other than through atomics.
+    // SAFETY: the caller passes a block; other threads write to it only through atomics.
     let block = unsafe { &*(block as *const Block) };
-    let (step, detail, errno) = run(block);
-    block.report(step, detail, errno);
+    let (stage, detail, errno) = run(block);
+    block.report(stage, detail, errno);
     if block.pipe >= 0 {
-        tell(block.pipe, [step as i32 + 1, detail, errno]);
+        tell(block.pipe, [stage as i32 + 1, detail, errno]);
     }
     loop {
         call(libc::SYS_exit_group, [127, 0, 0, 0, 0]);
     }
 }
 
-/// Reports to a parent whose memory this is only a copy of.
+/// Reports through a pipe, to a parent that does not share this memory.
 fn tell(pipe: i32, report: [i32; 3]) {
     let size = size_of_val(&report);
     call(
@@ -63,10 +63,10 @@ fn call(number: libc::c_long, arguments: [usize; 5]) -> isize {
     unsafe { sys::syscall(number as usize, [a, b, c, d, e, 0]) }
 }
 
-/// Returns only when a step failed.
+/// Returns only if a stage fails.
 fn run(block: &Block) -> Failure {
     if block.legacy
-        && let Some(failed) = make_up_for_clone(block)
+        && let Some(failed) = complete_clone(block)
     {
         return failed;
     }
@@ -86,9 +86,9 @@ fn run(block: &Block) -> Failure {
     let mask = &raw const block.signal_mask as usize;
     let set = [libc::SIG_SETMASK as usize, mask, 0, SIGNAL_SET_SIZE, 0];
     if let Some(errno) = failure(call(libc::SYS_rt_sigprocmask, set)) {
-        return (Step::SignalMask, 0, errno);
+        return (Stage::SignalMask, 0, errno);
     }
-    (Step::Exec, 0, execute(block))
+    (Stage::Exec, 0, execute(block))
 }
 
 fn perform(block: &Block, operation: &Operation, saved: &mut i32) -> Option<Failure> {
@@ -96,39 +96,39 @@ fn perform(block: &Block, operation: &Operation, saved: &mut i32) -> Option<Fail
         Operation::Call {
             number,
             arguments,
-            step,
+            stage,
             detail,
             tolerated,
         } => match failure(call(number as libc::c_long, arguments)) {
-            Some(errno) if errno != tolerated => Some((step, detail, errno)),
+            Some(errno) if errno != tolerated => Some((stage, detail, errno)),
             _ => None,
         },
         Operation::Save { from, minimum } => {
             let copy = [from as usize, F_DUPFD_CLOEXEC as usize, minimum as usize, 0, 0];
             let answer = call(libc::SYS_fcntl, copy);
             *saved = answer as i32;
-            failure(answer).map(|errno| (Step::Descriptor, from, errno))
+            failure(answer).map(|errno| (Stage::Descriptor, from, errno))
         }
         Operation::Restore { to } => {
             let place = [*saved as usize, to as usize, 0, 0, 0];
-            failure(call(libc::SYS_dup3, place)).map(|errno| (Step::Descriptor, to, errno))
+            failure(call(libc::SYS_dup3, place)).map(|errno| (Stage::Descriptor, to, errno))
         }
-        // A copy shares nothing, and the pipe must stay.
-        Operation::Part { first } if block.pipe >= 0 => close(first, u32::MAX),
-        Operation::Part { first } => part(first),
+        // A forked child shares no table, and must keep the pipe.
+        Operation::Unshare { first } if block.pipe >= 0 => close(first, u32::MAX),
+        Operation::Unshare { first } => unshare(first),
         Operation::Close { first, last } => close(first, last),
         Operation::Capabilities { set, narrow } => set_capabilities(set, narrow),
         Operation::CheckParent { parent } => {
             let now = call(libc::SYS_getppid, [0; 5]);
-            (now != parent as isize).then_some((Step::ParentDeath, 0, ESRCH))
+            (now != parent as isize).then_some((Stage::ParentDeath, 0, ESRCH))
         }
     }
 }
 
 // ── the program ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Tries the candidates as `execvp` does, and answers its error when none will run: one that may not be run is told of
-/// only if no later one exists.
+/// Tries the candidates as `execvp` does and returns its error if none can be executed: `EACCES` if any candidate was not
+/// permitted.
 fn execute(block: &Block) -> i32 {
     let mut denied = false;
     let mut last = ENOENT;
@@ -156,7 +156,7 @@ fn execute_one(block: &Block, path: *const c_char) -> i32 {
     if errno != ENOEXEC || block.shell_argv.is_null() {
         return errno;
     }
-    // SAFETY: the shell's arguments begin with its path and the place for the file; nobody else reads or writes them.
+    // SAFETY: the shell's arguments begin with its path and the slot for the file; only this child accesses them.
     let shell = unsafe {
         *block.shell_argv.add(1) = path;
         *block.shell_argv
@@ -167,7 +167,7 @@ fn execute_one(block: &Block, path: *const c_char) -> i32 {
 
 // ── scheduling ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Takes back what a starter's thread has done to itself. Where that was allowed this is; and if not, it is but a hint.
+/// Undoes the `SCHED_BATCH` of a spawner's thread. A failure is harmless: the policy is only a hint.
 fn unbatch() {
     let priority = 0_i32;
     let pointer = (&raw const priority) as usize;
@@ -197,7 +197,7 @@ fn set_capabilities(set: u64, narrow: bool) -> Option<Failure> {
     let mut low = [zero, zero];
     let pointers = [(&raw const header) as usize, (&raw mut low) as usize, 0, 0, 0];
     if let Some(errno) = failure(call(libc::SYS_capget, pointers)) {
-        return Some((Step::Capabilities, 0, errno));
+        return Some((Stage::Capabilities, 0, errno));
     }
     let [mut first, mut second] = low;
     apply(&mut first, set as u32, narrow);
@@ -210,7 +210,7 @@ fn set_capabilities(set: u64, narrow: bool) -> Option<Failure> {
         0,
         0,
     ];
-    failure(call(libc::SYS_capset, pointers)).map(|errno| (Step::Capabilities, 0, errno))
+    failure(call(libc::SYS_capset, pointers)).map(|errno| (Stage::Capabilities, 0, errno))
 }
 
 fn apply(word: &mut CapabilityWord, set: u32, narrow: bool) {
@@ -223,7 +223,7 @@ fn apply(word: &mut CapabilityWord, set: u32, narrow: bool) {
 
 // ── descriptors ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-fn part(first: u32) -> Option<Failure> {
+fn unshare(first: u32) -> Option<Failure> {
     let last = u32::MAX;
     let range = [first as usize, last as usize, CLOSE_RANGE_UNSHARE, 0, 0];
     match failure(call(libc::SYS_close_range, range)) {
@@ -232,10 +232,10 @@ fn part(first: u32) -> Option<Failure> {
         Some(ENOSYS | EINVAL | libc::EPERM) => {
             match failure(call(libc::SYS_unshare, [libc::CLONE_FILES as usize, 0, 0, 0, 0])) {
                 None => close(first, last),
-                Some(errno) => Some((Step::Close, first as i32, errno)),
+                Some(errno) => Some((Stage::Close, first as i32, errno)),
             }
         }
-        Some(errno) => Some((Step::Close, first as i32, errno)),
+        Some(errno) => Some((Stage::Close, first as i32, errno)),
     }
 }
 
@@ -245,11 +245,11 @@ fn close(first: u32, last: u32) -> Option<Failure> {
         None => None,
         // Before Linux 5.11, or behind a filter that does not know it.
         Some(ENOSYS | EINVAL | libc::EPERM) => close_one_by_one(first, last),
-        Some(errno) => Some((Step::Close, first as i32, errno)),
+        Some(errno) => Some((Stage::Close, first as i32, errno)),
     }
 }
 
-/// What the kernel writes for an entry of a directory; its name follows.
+/// Offsets in the kernel's directory entries.
 const NAME_OFFSET: usize = 19;
 const LENGTH_OFFSET: usize = 16;
 
@@ -261,15 +261,15 @@ fn close_one_by_one(first: u32, last: u32) -> Option<Failure> {
     let flags = (O_RDONLY | O_DIRECTORY | O_CLOEXEC) as usize;
     let directory = call(libc::SYS_openat, [libc::AT_FDCWD as usize, path, flags, 0, 0]);
     if let Some(errno) = failure(directory) {
-        return Some((Step::Close, first as i32, errno));
+        return Some((Stage::Close, first as i32, errno));
     }
-    // Not cleared: that could be a call of libc's.
+    // Not cleared, because that could call libc.
     let mut entries = MaybeUninit::<Entries>::uninit();
     loop {
         let buffer = entries.as_mut_ptr() as usize;
         let answer = call(libc::SYS_getdents64, [directory as usize, buffer, 1024, 0, 0]);
         if let Some(errno) = failure(answer) {
-            return Some((Step::Close, first as i32, errno));
+            return Some((Stage::Close, first as i32, errno));
         }
         if answer == 0 {
             break;
@@ -301,7 +301,7 @@ fn mark_entries(bytes: *const u8, length: usize, first: u32, last: u32) {
     }
 }
 
-/// The number that a name is; `.` and `..` are none.
+/// Parses a decimal name; `None` for `.` and `..`.
 fn number(mut name: *const u8) -> Option<u32> {
     let mut number = 0_u32;
     loop {
@@ -322,8 +322,8 @@ fn number(mut name: *const u8) -> Option<u32> {
 
 // ── kernels without clone3 ───────────────────────────────────────────────────────────────────────────────────────
 
-/// What `clone3` would have done: handlers of the parent are gone, and the process is in its control group.
-fn make_up_for_clone(block: &Block) -> Option<Failure> {
+/// Does the work of `clone3`: resets signal handlers and enters the control group.
+fn complete_clone(block: &Block) -> Option<Failure> {
     reset_handlers().or_else(|| (block.cgroup >= 0).then(|| enter_cgroup(block.cgroup)).flatten())
 }
 
@@ -338,7 +338,7 @@ fn reset_handlers() -> Option<Failure> {
             action.flags = 0;
             let reset = [signal, (&raw const action) as usize, 0, SIGNAL_SET_SIZE, 0];
             if let Some(errno) = failure(call(libc::SYS_rt_sigaction, reset)) {
-                return Some((Step::Handlers, signal as i32, errno));
+                return Some((Stage::Handlers, signal as i32, errno));
             }
         }
         signal = signal.wrapping_add(1);
@@ -351,10 +351,10 @@ fn enter_cgroup(directory: i32) -> Option<Failure> {
     let flags = (O_WRONLY | O_CLOEXEC) as usize;
     let file = call(libc::SYS_openat, [directory as usize, path, flags, 0, 0]);
     if let Some(errno) = failure(file) {
-        return Some((Step::Cgroup, 0, errno));
+        return Some((Stage::Cgroup, 0, errno));
     }
     let ourselves = c"0".as_ptr() as usize;
     let answer = call(libc::SYS_write, [file as usize, ourselves, 1, 0, 0]);
     call(libc::SYS_close, [file as usize, 0, 0, 0, 0]);
-    failure(answer).map(|errno| (Step::Cgroup, 0, errno))
+    failure(answer).map(|errno| (Stage::Cgroup, 0, errno))
 }
