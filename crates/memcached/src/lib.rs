@@ -15,8 +15,8 @@
 //! - **UDP is left out.** A small datagram with a forged sender makes a memcached send megabytes to a victim; this
 //!   amplification made some of the largest denial-of-service attacks on record. No client needs UDP.
 //! - The version is memcached's, [`VERSION`], because clients look for features by it; our own is in `stats`.
-//! - Items of all sizes share memory: `stats items` and `stats slabs` report one class, number 1; commands that tune slabs
-//!   and LRUs are accepted where they cannot change what a client reads.
+//! - Classes are of items with about the same time to live, not of one size: `stats items` and `stats slabs` report those.
+//!   Commands that tune slabs and LRUs are accepted where they cannot change what a client reads.
 //! - `cache_memlimit` refuses more than the machine has memory, and less than twice the largest item; what has to go
 //!   goes at once, page by page, where memcached waits for its rebalancer.
 //! - `extstore` and the proxy's commands are unknown.

@@ -65,8 +65,10 @@ fn cachedump(exchange: &Exchange<'_>, words: Words<'_>, out: &mut Vec<u8>) {
             out.extend_from_slice(b"CLIENT_ERROR stats cachedump not allowed\r\n");
         }
         [Some(64..), Some(_)] => out.extend_from_slice(b"CLIENT_ERROR Illegal slab id\r\n"),
-        [Some(1), Some(limit)] => statistics::cachedump(exchange, limit, out),
-        // There is one class only.
+        // One class shows the items of all, so that a script that asks for every class sees each item once.
+        [Some(class), Some(limit)] if class == 1 || Some(class) == statistics::first_class(exchange) => {
+            statistics::cachedump(exchange, limit, out);
+        }
         [Some(_), Some(_)] => out.extend_from_slice(text::END),
         [_, _] => out.extend_from_slice(b"CLIENT_ERROR bad command line format\r\n"),
         _ => out.extend_from_slice(b"CLIENT_ERROR bad command line\r\n"),

@@ -572,6 +572,56 @@ fn the_version_is_memcacheds_and_our_own_is_a_statistic() {
     });
 }
 
+/// Operators size caches by these, and they were constants.
+#[test]
+fn classes_tell_the_age_of_their_items_and_of_what_they_evicted() {
+    let config = ServiceConfig {
+        debug: true,
+        ..config()
+    };
+    with_server(config, "memory:?capacity=1MiB", async |server| {
+        let client = &mut server.connect();
+        let value = [b'v'; 1000];
+        for number in 0..100 {
+            assert_eq!(
+                store(client, "set", &format!("old{number}"), &value).await,
+                "STORED"
+            );
+        }
+        assert_eq!(ask(client, "debugtime 100\r\n").await, "OK");
+        assert_eq!(stat(client, "stats items\r\n", "items:1:age").await, "100");
+        assert_eq!(stat(client, "stats items\r\n", "items:1:evicted_time").await, "0");
+        for number in 0..2000 {
+            let line = format!("set new{number} 0 3000 1000 noreply\r\n");
+            client.send(&[line.as_bytes(), &value, b"\r\n"].concat()).await;
+        }
+        assert_eq!(ask(client, "mn\r\n").await, "MN");
+        for (name, expected) in [
+            ("1:evicted", 1..=100),
+            ("1:evicted_time", 100..=101),
+            ("1:evicted_nonzero", 0..=0),
+        ] {
+            let figure: u64 = stat(client, "stats items\r\n", &format!("items:{name}"))
+                .await
+                .parse()
+                .expect("a number");
+            assert!(expected.contains(&figure), "{name}: {figure}");
+        }
+        // In a store this small a class begins at 2^8 seconds; class 3 + 2 * 8 has its small items.
+        let of = async |client: &mut Client, name: &str| {
+            stat(client, "stats items\r\n", &format!("items:19:{name}")).await
+        };
+        assert_eq!(of(client, "evicted").await, of(client, "evicted_nonzero").await);
+        assert_eq!(of(client, "age").await, "0");
+        let dumped = list(client, "stats cachedump 1 0\r\n").await;
+        let items: usize = stat(client, "stats\r\n", "curr_items")
+            .await
+            .parse()
+            .expect("a number");
+        assert_eq!(dumped.len(), items);
+    });
+}
+
 #[test]
 fn connections_are_listed() {
     test(async |server| {

@@ -3,6 +3,10 @@
 //! Dashboards expect statistics of machinery which this server does not have. They are kept with the value that is true
 //! here: slabs never move, so `slabs_moved` is 0.
 
+mod classes;
+
+pub(crate) use classes::first_class;
+
 use std::fmt::{self, Display};
 use std::sync::PoisonError;
 
@@ -46,8 +50,8 @@ pub(crate) fn tell(exchange: &Exchange<'_>, group: Group, tell: &mut Tell<'_>) {
     match group {
         Group::General => general(exchange.service, tell),
         Group::Settings => settings(exchange, tell),
-        Group::Items => items(exchange.service, tell),
-        Group::Slabs => slabs(exchange.service, tell),
+        Group::Items => classes::items(exchange, tell),
+        Group::Slabs => classes::slabs(exchange, tell),
         Group::Extstore => {}
     }
 }
@@ -220,56 +224,8 @@ fn since_reset(service: &Service) -> Statistics {
     store.read_expired -= earlier.read_expired;
     store.read_flushed -= earlier.read_flushed;
     store.out_of_memory -= earlier.out_of_memory;
+    classes::subtract(&mut store, &earlier);
     store
-}
-
-fn items(service: &Service, tell: &mut Tell<'_>) {
-    let store = since_reset(service);
-    if store.items == 0 && store.evictions == 0 {
-        return;
-    }
-    tell("items:1:number", &store.items);
-    tell("items:1:age", &0);
-    tell("items:1:mem_requested", &store.bytes);
-    tell("items:1:evicted", &store.evictions);
-    tell("items:1:evicted_nonzero", &0);
-    tell("items:1:evicted_time", &0);
-    tell("items:1:outofmemory", &store.out_of_memory);
-    tell("items:1:tailrepairs", &0);
-    tell("items:1:reclaimed", &store.reclaimed);
-    tell("items:1:expired_unfetched", &store.expired_unfetched);
-    tell("items:1:evicted_unfetched", &store.evicted_unfetched);
-    tell("items:1:crawler_reclaimed", &0);
-    tell("items:1:crawler_items_checked", &0);
-    tell("items:1:lrutail_reflocked", &0);
-}
-
-fn slabs(service: &Service, tell: &mut Tell<'_>) {
-    let store = service.store.statistics();
-    let totals = service.loops.since_reset();
-    if store.items > 0 {
-        let mean = store.bytes.div_ceil(store.items);
-        tell("1:chunk_size", &mean);
-        tell(
-            "1:chunks_per_page",
-            &store.arena_size.checked_div(mean).unwrap_or(0),
-        );
-        tell("1:total_pages", &store.arenas);
-        tell("1:total_chunks", &store.items);
-        tell("1:used_chunks", &store.items);
-        tell("1:free_chunks", &0);
-        tell("1:free_chunks_end", &0);
-        tell("1:get_hits", &totals.get_hits);
-        tell("1:cmd_set", &totals.cmd_set);
-        tell("1:delete_hits", &totals.delete_hits);
-        tell("1:incr_hits", &totals.incr_hits);
-        tell("1:decr_hits", &totals.decr_hits);
-        tell("1:cas_hits", &totals.cas_hits);
-        tell("1:cas_badval", &totals.cas_badval);
-        tell("1:touch_hits", &totals.touch_hits);
-    }
-    tell("active_slabs", &u8::from(store.items > 0));
-    tell("total_malloced", &store.used);
 }
 
 fn settings(exchange: &Exchange<'_>, tell: &mut Tell<'_>) {
