@@ -38,6 +38,6 @@ pub(crate) trait Workload: Sync {
     /// The client of one connection.
     type Client: Client;
 
-    /// The client of connection `seat` of `seats`. The same seat sends the same requests to every server.
-    fn client(&self, seat: usize, seats: usize) -> Self::Client;
+    /// The client of connection `index` of `count`. The same index sends the same requests to every server.
+    fn client(&self, index: usize, count: usize) -> Self::Client;
 }

@@ -7,7 +7,7 @@
 //!   kv::Options ──► Plan (servers, threads, pace, phases)          ┐
 //!               └─► Workload (keys, mixture, dialect) ─── Client ──┤   a client is sans-IO: it writes requests, reads replies
 //!                                                                  ▼
-//!   run ──► phases: A B A B … ──► worker threads ──► fleets of connections, one fleet per server
+//!   run ──► phases: A B A B … ──► worker threads ──► groups of connections, one per server
 //!              └ cpu: the servers' CPU clocks, read at the edges of a phase
 //!                                                                  ▼
 //!                                 Tally per phase ──► Report: throughput, CPU per request, percentiles, ratios
@@ -21,11 +21,11 @@
 
 mod client;
 mod connection;
+mod connections;
 mod cpu;
 mod drive;
 pub mod echo;
 mod error;
-mod fleet;
 pub mod kv;
 mod phases;
 mod plan;

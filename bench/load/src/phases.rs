@@ -5,8 +5,8 @@
 
 use crate::Error;
 use crate::client::{Client, Stage, Workload};
+use crate::connections::{Buffers, Connections, Phase};
 use crate::cpu::Meter;
-use crate::fleet::{Buffers, Fleet, Phase};
 use crate::plan::{Pace, Plan};
 use crate::progress::Progress;
 use crate::sys;
@@ -43,49 +43,49 @@ type Answer = Result<(Tally, bool), Error>;
 /// Runs a whole plan.
 pub(crate) fn run<W: Workload>(plan: &Plan, workload: &W) -> Result<Vec<Measured>, Error> {
     let own_tables = plan.files() > sys::raise_file_limit();
-    sys::weigh_most();
+    sys::raise_weight();
     thread::scope(|scope| {
-        let mut crew = Crew::default();
+        let mut threads = Threads::default();
         for number in 0..plan.threads {
             let (orders, orders_end) = channel();
             let (answers_end, answers) = channel();
             scope.spawn(move || {
-                let fleets = connect(plan, workload, number, own_tables);
-                work(fleets, &orders_end, &answers_end);
+                let groups = connect(plan, workload, number, own_tables);
+                work(groups, &orders_end, &answers_end);
             });
-            crew.members.push(Member { orders, answers });
+            threads.each.push(Thread { orders, answers });
         }
-        crew.ready()?;
-        Conductor {
+        threads.ready()?;
+        Runner {
             plan,
-            crew,
+            threads,
             progress: Progress::new(plan),
         }
-        .conduct()
+        .run()
     })
 }
 
 /// The threads that generate the load.
 #[derive(Default)]
-struct Crew {
-    members: Vec<Member>,
+struct Threads {
+    each: Vec<Thread>,
 }
 
-struct Member {
+struct Thread {
     orders: Sender<Phase>,
     answers: Receiver<Answer>,
 }
 
-impl Crew {
+impl Threads {
     /// Waits until every thread has its connections.
     fn ready(&self) -> Result<(), Error> {
         self.gather().map(drop)
     }
 
     fn phase(&self, phase: Phase) -> Result<(Tally, bool), Error> {
-        for member in &self.members {
+        for thread in &self.each {
             // A thread that has ended has sent its error as an answer.
-            let _ = member.orders.send(phase);
+            let _ = thread.orders.send(phase);
         }
         self.gather()
     }
@@ -93,8 +93,8 @@ impl Crew {
     fn gather(&self) -> Result<(Tally, bool), Error> {
         let mut all = Tally::new();
         let mut exhausted = true;
-        for member in &self.members {
-            let (tally, done) = member.answers.recv().unwrap_or_else(|_| Err(thread_ended()))?;
+        for thread in &self.each {
+            let (tally, done) = thread.answers.recv().unwrap_or_else(|_| Err(thread_ended()))?;
             all.join(&tally);
             exhausted &= done;
         }
@@ -116,7 +116,7 @@ fn connect<W: Workload>(
     workload: &W,
     number: usize,
     own_table: bool,
-) -> Result<Vec<Fleet<W::Client>>, Error> {
+) -> Result<Vec<Connections<W::Client>>, Error> {
     if let Some(cpu) = plan.pin.get(number % plan.pin.len().max(1)) {
         sys::pin(*cpu)?;
     }
@@ -125,20 +125,24 @@ fn connect<W: Workload>(
     }
     plan.servers
         .iter()
-        .map(|server| Fleet::connect(plan, workload, server, number))
+        .map(|server| Connections::connect(plan, workload, server, number))
         .collect()
 }
 
 /// One thread: runs phases as they are ordered, until the orders end.
-fn work<S: Client>(fleets: Result<Vec<Fleet<S>>, Error>, orders: &Receiver<Phase>, answers: &Sender<Answer>) {
-    let mut fleets = match fleets {
-        Ok(fleets) => fleets,
+fn work<S: Client>(
+    groups: Result<Vec<Connections<S>>, Error>,
+    orders: &Receiver<Phase>,
+    answers: &Sender<Answer>,
+) {
+    let mut groups = match groups {
+        Ok(groups) => groups,
         Err(error) => return drop(answers.send(Err(error))),
     };
     let mut buffers = Buffers::new();
     let _ = answers.send(Ok((Tally::new(), false)));
     while let Ok(phase) = orders.recv() {
-        let answer = fleets[phase.server].phase(phase, &mut buffers);
+        let answer = groups[phase.server].phase(phase, &mut buffers);
         if answers.send(answer).is_err() {
             return;
         }
@@ -146,14 +150,14 @@ fn work<S: Client>(fleets: Result<Vec<Fleet<S>>, Error>, orders: &Receiver<Phase
 }
 
 /// Orders the phases.
-struct Conductor<'a> {
+struct Runner<'a> {
     plan: &'a Plan,
-    crew: Crew,
+    threads: Threads,
     progress: Progress,
 }
 
-impl Conductor<'_> {
-    fn conduct(mut self) -> Result<Vec<Measured>, Error> {
+impl Runner<'_> {
+    fn run(mut self) -> Result<Vec<Measured>, Error> {
         let servers = 0..self.plan.servers.len();
         if self.plan.fill {
             servers.clone().try_for_each(|server| self.fill(server))?;
@@ -193,7 +197,7 @@ impl Conductor<'_> {
                 length: FILL_PHASE,
                 pace: Pace::Closed,
             };
-            let (tally, exhausted) = self.crew.phase(phase)?;
+            let (tally, exhausted) = self.threads.phase(phase)?;
             self.progress.filled(server, &tally);
             if let Some(reply) = tally.first_error {
                 let address = self.plan.servers[server].address.to_string();
@@ -216,7 +220,7 @@ impl Conductor<'_> {
             length: self.plan.phase,
             pace: self.pace_of_a_thread(),
         };
-        self.crew.phase(phase).map(|(tally, _)| tally)
+        self.threads.phase(phase).map(|(tally, _)| tally)
     }
 
     fn pace_of_a_thread(&self) -> Pace {

@@ -47,8 +47,8 @@ impl Plan {
         (self.servers.len() * self.connections + FILES_BESIDE) as u64
     }
 
-    /// The connections of one thread, as a range of seats.
-    pub(crate) fn seats(&self, thread: usize) -> std::ops::Range<usize> {
+    /// The connections of one thread, as a range of indices.
+    pub(crate) fn indices(&self, thread: usize) -> std::ops::Range<usize> {
         let share = |thread: usize| thread * self.connections / self.threads;
         share(thread)..share(thread + 1)
     }

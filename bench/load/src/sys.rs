@@ -132,7 +132,7 @@ pub(crate) fn own_file_table() -> Result<(), Error> {
 
 /// Gives the scheduler's group of this session the highest weight, where the kernel groups sessions and permits it, so
 /// that other sessions disturb a measurement less.
-pub(crate) fn weigh_most() {
+pub(crate) fn raise_weight() {
     let _ = fs::write("/proc/self/autogroup", "-20");
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Client {
     stage: Stage,
     /// The next item that this connection stores while filling, and the distance between two of them.
     fill: u64,
-    seats: u64,
+    count: u64,
     /// Requests without a reply, oldest first.
     pending: VecDeque<Pending>,
     /// Items whose get missed, to be set with the next write.
@@ -66,15 +66,15 @@ struct Value {
 impl Workload for Arc<Load> {
     type Client = Client;
 
-    fn client(&self, seat: usize, seats: usize) -> Client {
+    fn client(&self, index: usize, count: usize) -> Client {
         Client {
             load: self.clone(),
             random: Random::new(crate::random::mix(
-                self.mix.seed ^ (seat as u64).wrapping_mul(STRIDE),
+                self.mix.seed ^ (index as u64).wrapping_mul(STRIDE),
             )),
             stage: Stage::Run,
-            fill: seat as u64,
-            seats: seats as u64,
+            fill: index as u64,
+            count: count as u64,
             pending: VecDeque::new(),
             missed: VecDeque::new(),
             value: None,
@@ -150,7 +150,7 @@ impl Client {
         while self.fill < self.load.items.count() && self.pending.len() < FILL_BATCH && out.len() < FILL_BYTES
         {
             self.set(self.fill, out);
-            self.fill += self.seats;
+            self.fill += self.count;
         }
     }
 
@@ -389,8 +389,8 @@ mod tests {
     fn filling_stores_every_item_once() {
         let load = client(|_| ()).load;
         let mut seen = Vec::new();
-        for seat in 0..3 {
-            let mut client = load.client(seat, 3);
+        for index in 0..3 {
+            let mut client = load.client(index, 3);
             client.enter(Stage::Fill);
             let (mut out, mut tally) = (Vec::new(), Tally::new());
             let count = client.request(&mut out);

@@ -1,6 +1,6 @@
 //! Starts the measured parents and alternates between the rows.
 
-use super::host::{Ask, Host, Kind, Materials, Turn};
+use super::host::{Ask, Host, Kind, Materials, Sample};
 use super::options::Options;
 use super::report::{Figures, Parent, Report, RowReport};
 use super::rows::{ROWS, Row};
@@ -61,8 +61,8 @@ fn noshell(options: &Options) -> Result<PathBuf, String> {
         .ok_or_else(super::methods::no_library)
 }
 
-/// The turns of one row for one size.
-type Turns = Result<Vec<Turn>, String>;
+/// The samples of one row for one size.
+type Samples = Result<Vec<Sample>, String>;
 
 fn from_parent(
     options: &Options,
@@ -78,9 +78,9 @@ fn from_parent(
             .entry(row.kind)
             .or_insert_with(|| start(row.kind, materials, touched));
     }
-    let mut turns: Vec<Turns> = rows.iter().map(|_| Ok(Vec::new())).collect();
+    let mut samples: Vec<Samples> = rows.iter().map(|_| Ok(Vec::new())).collect();
     for round in 1..=options.rounds {
-        for (row, turns) in rows.iter().zip(&mut turns) {
+        for (row, samples) in rows.iter().zip(&mut samples) {
             if progress.is_due() {
                 progress.print(format_args!(
                     "parent with {touched} touched: round {round} of {}, {}",
@@ -90,31 +90,34 @@ fn from_parent(
             let Some(host) = hosts.get_mut(&row.kind) else {
                 continue;
             };
-            take_turn(options, row, host, turns);
+            take_sample(options, row, host, samples);
         }
     }
     drop(hosts);
     let baseline = rows.iter().position(|row| row.key == super::rows::BASELINE);
     let baseline = baseline
-        .and_then(|index| turns[index].as_ref().ok())
+        .and_then(|index| samples[index].as_ref().ok())
         .cloned()
         .unwrap_or_default();
-    let report = |(row, turns): (&&Row, &Turns)| RowReport {
+    let report = |(row, samples): (&&Row, &Samples)| RowReport {
         key: row.key,
         what: row.what,
         article: row.article,
-        found: turns.as_ref().ok().map(|turns| Figures::new(turns, &baseline)),
-        reason: turns.as_ref().err().cloned(),
+        found: samples
+            .as_ref()
+            .ok()
+            .map(|samples| Figures::new(samples, &baseline)),
+        reason: samples.as_ref().err().cloned(),
     };
     Parent {
         touched,
-        rows: rows.iter().zip(&turns).map(report).collect(),
+        rows: rows.iter().zip(&samples).map(report).collect(),
     }
 }
 
 /// Measures a row once more, unless it has failed before.
-fn take_turn(options: &Options, row: &Row, host: &mut Result<Host, String>, turns: &mut Turns) {
-    let Ok(sofar) = turns else { return };
+fn take_sample(options: &Options, row: &Row, host: &mut Result<Host, String>, samples: &mut Samples) {
+    let Ok(sofar) = samples else { return };
     let ask = Ask {
         row: row.key,
         count: options.count,
@@ -125,8 +128,8 @@ fn take_turn(options: &Options, row: &Row, host: &mut Result<Host, String>, turn
         .map_err(|reason| reason.clone())
         .and_then(|host| host.ask(ask))
     {
-        Ok(turn) => sofar.push(turn),
-        Err(reason) => *turns = Err(reason),
+        Ok(sample) => sofar.push(sample),
+        Err(reason) => *samples = Err(reason),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The measured parent: this program in a hidden mode. It spawns on command and reads its clocks.
 
-use super::host::{Answer, Turn};
+use super::host::{Answer, Sample};
 use super::methods::{self, Context};
 use super::sys;
 use crate::Error;
@@ -29,7 +29,7 @@ pub(super) fn serve(child: &Path, touched: u64, noshell: Option<&Path>, zygotes:
 }
 
 /// Executes a command line: a row, a count and a time in milliseconds.
-fn measure(context: &Context, line: &str) -> Result<Turn, String> {
+fn measure(context: &Context, line: &str) -> Result<Sample, String> {
     let mut words = line.split_whitespace();
     let mut next = || words.next().ok_or_else(|| format!("{line:?} asks for nothing"));
     let method = methods::find(next()?)?;
@@ -45,7 +45,7 @@ fn measure(context: &Context, line: &str) -> Result<Turn, String> {
     context.settle();
     let after = sys::usage();
     let own = after.own - before.own;
-    Ok(Turn {
+    Ok(Sample {
         spawns: blocked.len() as u32,
         cpu_ns: (own + after.children - before.children).as_nanos() as u64,
         own_ns: own.as_nanos() as u64,

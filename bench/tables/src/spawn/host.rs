@@ -17,16 +17,16 @@ pub(super) enum Kind {
     Preloaded,
     /// The same, but the program itself never calls the library: only what it forks does.
     PreloadedUnused,
-    /// This program with zygotes, one for each turn.
+    /// This program with zygotes, one per round.
     Zygotes,
     Python,
     Go,
     Node,
 }
 
-/// The result of one turn of a row.
+/// The measurements of one row in one round.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Turn {
+pub(super) struct Sample {
     pub(super) spawns: u32,
     /// CPU time of the parent and its children.
     pub(super) cpu_ns: u64,
@@ -40,7 +40,7 @@ pub(super) struct Turn {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Answer {
-    Found(Turn),
+    Found(Sample),
     Failed(String),
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Materials<'a> {
     pub(super) child: &'a Path,
     pub(super) prefix: &'a [&'a str],
     pub(super) noshell: Result<PathBuf, String>,
-    /// The number of turns of each row.
+    /// The number of rounds.
     pub(super) rounds: u32,
 }
 
@@ -130,9 +130,9 @@ impl Host {
     }
 
     /// Measures a row once.
-    pub(super) fn ask(&mut self, ask: Ask<'_>) -> Result<Turn, String> {
+    pub(super) fn ask(&mut self, ask: Ask<'_>) -> Result<Sample, String> {
         match self.exchange(ask) {
-            Ok(Answer::Found(turn)) => Ok(turn),
+            Ok(Answer::Found(sample)) => Ok(sample),
             Ok(Answer::Failed(reason)) => Err(reason),
             Err(error) => Err(format!("the measured process answers no more: {error}")),
         }

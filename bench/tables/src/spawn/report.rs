@@ -1,6 +1,6 @@
 //! The results: for each size of parent and each row the medians over the rounds, and the rounds themselves.
 
-use super::host::Turn;
+use super::host::Sample;
 use super::size::Size;
 use super::statistics::{median, percentile, sorted};
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub struct Figures {
     pub rounds: Vec<Round>,
 }
 
-/// One turn of a row.
+/// The measurements of one round.
 #[derive(Debug, Clone, Serialize)]
 pub struct Round {
     /// The number of spawns.
@@ -75,26 +75,26 @@ pub struct Round {
 }
 
 impl Round {
-    fn new(turn: &Turn) -> Self {
-        let each = |ns: u64| ns as f64 / 1000.0 / f64::from(turn.spawns.max(1));
+    fn new(sample: &Sample) -> Self {
+        let each = |ns: u64| ns as f64 / 1000.0 / f64::from(sample.spawns.max(1));
         Self {
-            spawns: turn.spawns,
-            cpu_us: each(turn.cpu_ns),
-            parent_us: each(turn.own_ns),
+            spawns: sample.spawns,
+            cpu_us: each(sample.cpu_ns),
+            parent_us: each(sample.own_ns),
         }
     }
 }
 
 impl Figures {
-    pub(super) fn new(turns: &[Turn], floor: &[Turn]) -> Self {
-        let rounds: Vec<Round> = turns.iter().map(Round::new).collect();
-        let floor: Vec<Round> = floor.iter().map(Round::new).collect();
-        let blocked = turns.iter().flat_map(|turn| &turn.blocked_ns);
+    pub(super) fn new(samples: &[Sample], baseline: &[Sample]) -> Self {
+        let rounds: Vec<Round> = samples.iter().map(Round::new).collect();
+        let baseline: Vec<Round> = baseline.iter().map(Round::new).collect();
+        let blocked = samples.iter().flat_map(|sample| &sample.blocked_ns);
         let blocked = sorted(blocked.map(|ns| *ns as f64 / 1000.0));
         let ratios = rounds
             .iter()
-            .zip(&floor)
-            .map(|(round, floor)| round.cpu_us / floor.cpu_us);
+            .zip(&baseline)
+            .map(|(round, baseline)| round.cpu_us / baseline.cpu_us);
         Self {
             cpu_us: median(rounds.iter().map(|round| round.cpu_us)),
             cpu_us_min: rounds
@@ -104,7 +104,7 @@ impl Figures {
             parent_us: median(rounds.iter().map(|round| round.parent_us)),
             blocked_p50_us: percentile(&blocked, 0.50),
             blocked_p99_us: percentile(&blocked, 0.99),
-            against_vfork: (!floor.is_empty()).then(|| median(ratios)),
+            against_vfork: (!baseline.is_empty()).then(|| median(ratios)),
             rounds,
         }
     }
@@ -122,8 +122,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn turn(spawns: u32, cpu_us: u64) -> Turn {
-        Turn {
+    fn sample(spawns: u32, cpu_us: u64) -> Sample {
+        Sample {
             spawns,
             cpu_ns: cpu_us * 1000 * u64::from(spawns),
             own_ns: 1000 * u64::from(spawns),
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn figures_are_medians_over_rounds() {
-        let floor = [turn(10, 50), turn(10, 100), turn(10, 50)];
-        let figures = Figures::new(&[turn(10, 100), turn(1, 150), turn(10, 500)], &floor);
+        let baseline = [sample(10, 50), sample(10, 100), sample(10, 50)];
+        let figures = Figures::new(&[sample(10, 100), sample(1, 150), sample(10, 500)], &baseline);
         assert_eq!(
             (figures.cpu_us, figures.cpu_us_min, figures.parent_us),
             (150.0, 100.0, 1.0)
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn without_the_floor_there_is_no_ratio() {
-        assert_eq!(Figures::new(&[turn(1, 1)], &[]).against_vfork, None);
+        assert_eq!(Figures::new(&[sample(1, 1)], &[]).against_vfork, None);
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub(super) struct Context {
     shell_command: CString,
     library: Result<Library, String>,
     zygotes: Zygotes,
-    /// Exists only during the turns of `spawn-starter`, since system calls are cheaper in a process with one thread.
+    /// Exists only while `spawn-starter` is measured, since system calls are cheaper in a process with one thread.
     starter: RefCell<Option<Spawner>>,
     cgroup: OnceCell<Result<Cgroup, String>>,
 }

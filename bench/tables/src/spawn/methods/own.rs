@@ -61,7 +61,7 @@ fn finish(mut child: Child) -> Result<(), String> {
     succeeded(child.wait().map_err(|error| error.to_string())?)
 }
 
-/// Zygotes started before the parent touched its memory, one per turn: the CPU time of a zygote and of its children is
+/// Zygotes started before the parent touched its memory, one per round: the CPU time of a zygote and of its children is
 /// visible only after it has ended.
 pub(super) struct Zygotes {
     waiting: RefCell<Vec<Zygote>>,
@@ -77,7 +77,7 @@ impl Zygotes {
         })
     }
 
-    /// Ends the zygote of this turn and waits for it.
+    /// Ends the zygote of this round and waits for it.
     pub(super) fn settle(&self) {
         let Some(zygote) = self.current.take() else { return };
         let process = zygote.id().map(|id| format!("/proc/{id}"));
@@ -97,7 +97,7 @@ pub(super) fn zygote(context: &Context) -> Result<Duration, String> {
     if current.is_none() {
         *current = context.zygotes.waiting.borrow_mut().pop();
     }
-    let zygote = current.as_ref().ok_or("there is no zygote left for this turn")?;
+    let zygote = current.as_ref().ok_or("there is no zygote left for this round")?;
     let command = Command::new(&context.child);
     let (mut requested, blocked) = timed(|| zygote.request(&command))?;
     loop {

@@ -18,7 +18,7 @@ const INPUT_SIZE: usize = 256 * 1024;
 /// In an open loop the thread sleeps only if the next write is due later than this, since `epoll_wait` counts milliseconds.
 const SLEEP_MIN: Duration = Duration::from_millis(2);
 
-/// Buffers that the fleets of one thread share, since only one fleet runs at a time.
+/// Buffers that the groups of one thread share, since only one group runs at a time.
 pub(crate) struct Buffers {
     input: Vec<u8>,
     output: Vec<u8>,
@@ -34,7 +34,7 @@ impl Buffers {
 }
 
 /// The connections of one thread to one server.
-pub(crate) struct Fleet<S> {
+pub(crate) struct Connections<S> {
     server: Target,
     connections: Vec<Connection<S>>,
     poll: Poll,
@@ -63,20 +63,20 @@ struct Progress<'a> {
     heard: Instant,
 }
 
-impl<S: Client> Fleet<S> {
+impl<S: Client> Connections<S> {
     pub(crate) fn connect<W>(
         plan: &Plan,
         workload: &W,
         server: &Target,
         thread: usize,
-    ) -> Result<Fleet<S>, Error>
+    ) -> Result<Connections<S>, Error>
     where
         W: Workload<Client = S>,
     {
-        let seats = plan.seats(thread);
-        let poll = Poll::new(seats.len().max(1))?;
-        let mut connections = Vec::with_capacity(seats.len());
-        for (token, seat) in seats.enumerate() {
+        let indices = plan.indices(thread);
+        let poll = Poll::new(indices.len().max(1))?;
+        let mut connections = Vec::with_capacity(indices.len());
+        for (token, index) in indices.enumerate() {
             let transport =
                 Transport::connect(&server.address, plan.tls.as_ref()).map_err(|source| Error::Connect {
                     address: server.address.to_string(),
@@ -85,10 +85,10 @@ impl<S: Client> Fleet<S> {
             poll.add(transport.fd(), token)?;
             connections.push(Connection::new(
                 transport,
-                workload.client(seat, plan.connections),
+                workload.client(index, plan.connections),
             ));
         }
-        Ok(Fleet {
+        Ok(Connections {
             server: server.clone(),
             connections,
             poll,
