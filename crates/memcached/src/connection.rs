@@ -24,7 +24,7 @@ use crate::endpoint::{Endpoint, Login};
 use crate::progress::{Next, Reason};
 use crate::protocol::Protocol;
 use crate::registry::Activity;
-use crate::{dump, upload, watch};
+use crate::{dump, upload, watcher};
 
 impl Endpoint {
     /// Answers a client's requests until it leaves, is idle for too long, breaks the protocol, or loses its login.
@@ -154,7 +154,7 @@ impl Client {
         let done = match next {
             Next::Receive(upload) => upload::receive(context, stream, &mut self.protocol, &upload).await,
             Next::Dump(kind) => dump::dump(context, stream, kind).await,
-            Next::Watch(kinds) => match watch::stream::watch(context, stream, kinds).await {
+            Next::Watch(kinds) => match watcher::watch(context, stream, kinds).await {
                 Ok(reason) => return Some(reason),
                 Err(error) => Err(error),
             },

@@ -53,6 +53,7 @@ mod text;
 mod upload;
 mod users;
 mod watch;
+mod watcher;
 
 pub use config::{Dialects, OnRefresh, OnShutdown, ServiceConfig, Shutdown, VERSION};
 pub use counters::Totals;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use wire::memcached::client::meta;
 use wire::memcached::meta::MetaVerb;
 
-use super::commands::{begin, done, exptime, now};
 use super::connection::{Connection, MetaStatus};
 use super::item::Item;
+use super::request::{begin, done, exptime, now};
 use super::{Count, Error, Outcome};
 
 /// Counts up or down and prints the number.

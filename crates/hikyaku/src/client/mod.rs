@@ -7,6 +7,7 @@ mod connection;
 mod count;
 mod error;
 mod item;
+mod request;
 mod server;
 
 use std::ffi::OsString;

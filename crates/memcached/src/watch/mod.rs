@@ -12,7 +12,6 @@
 
 pub(crate) mod evictions;
 pub(crate) mod line;
-pub(crate) mod stream;
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

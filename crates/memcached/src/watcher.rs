@@ -6,10 +6,10 @@ use std::task::Poll;
 
 use io::{Exchange, Stream};
 
-use super::Kinds;
 use crate::context::Context;
 use crate::progress::Reason;
 use crate::registry::Activity;
+use crate::watch::Kinds;
 
 /// Sends events until the client leaves, and discards its input.
 pub(crate) async fn watch(context: &Context, stream: &mut Stream, kinds: Kinds) -> Result<Reason, io::Error> {
