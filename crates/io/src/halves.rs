@@ -67,8 +67,7 @@ impl ReadHalf {
     {
         let mut connection = self.shared.borrow_mut();
         let lent = match ready!(connection.poll_input_alone(context))? {
-            Lent::Ended { clean } => return Poll::Ready(Ok(Exchange::Ended { clean })),
-            Lent::Draining => return Poll::Ready(Ok(Exchange::Draining)),
+            Lent::None(exchange) => return Poll::Ready(Ok(exchange)),
             lent => lent,
         };
         let f = f.take().expect("an exchange that is over is not polled again");

@@ -126,8 +126,7 @@ impl Stream {
         T: Into<Took>,
     {
         let lent = match ready!(self.connection.poll_input(context)) {
-            Ok(Lent::Ended { clean }) => return Poll::Ready(Ok(Exchange::Ended { clean })),
-            Ok(Lent::Draining) => return Poll::Ready(Ok(Exchange::Draining)),
+            Ok(Lent::None(exchange)) => return Poll::Ready(Ok(exchange)),
             Ok(lent) => lent,
             Err(error) => return Poll::Ready(Err(error)),
         };

@@ -3,7 +3,7 @@
 use super::Connection;
 use crate::Error;
 use crate::core::Hot;
-use crate::output::{Again, Output, Took};
+use crate::output::{Again, Exchange, Output, Took};
 use crate::source::NOTIFIED;
 
 /// Where the input lies that is lent to a closure, or why there is none.
@@ -13,10 +13,8 @@ pub(crate) enum Lent {
     Hot(usize),
     /// In the connection's own.
     Rest,
-    /// The peer has ended its side.
-    Ended { clean: bool },
-    /// The loop drains, and nothing is half done.
-    Draining,
+    /// Nowhere: the closure does not run, for this reason.
+    None(Exchange),
 }
 
 impl Connection {

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use super::{Connection, Lent};
 use crate::Error;
 use crate::core::Hot;
+use crate::output::Exchange;
 use crate::replies::SharedReplies;
 use crate::rest::Rest;
 use crate::source::{FAULTS, NOTIFIED, POSTED, READABLE, RETURNED, WRITABLE};
@@ -51,6 +52,12 @@ impl Input {
     #[inline]
     pub(super) fn held(&self) -> usize {
         self.rest.held()
+    }
+
+    /// Whether anything but input may have to be told to an exchange.
+    #[inline]
+    fn is_special(&self) -> bool {
+        self.ended || self.wants_room
     }
 }
 
@@ -118,17 +125,33 @@ impl Connection {
         Poll::Ready(Ok(()))
     }
 
+    #[inline]
     fn poll_more_input(&mut self, context: &mut Context<'_>) -> Poll<Result<Lent, Error>> {
-        let core = Rc::clone(self.core());
-        while !self.input.ended && !self.was_aborted() && self.may_read() {
-            if !core.may_go_on(context) {
-                return Poll::Pending;
-            }
+        if self.may_read() && !self.input.ended && !self.was_aborted() {
+            let core = Rc::clone(self.core());
             let hot = &mut *core.hot.borrow_mut();
-            if let Some(lent) = self.read_joined(hot)? {
-                return Poll::Ready(Ok(lent));
+            loop {
+                if let Some(lent) = self.read_joined(hot)? {
+                    return Poll::Ready(Ok(lent));
+                }
+                if self.input.ended || !self.may_read() {
+                    break;
+                }
+                if !core.may_go_on(context) {
+                    return Poll::Pending;
+                }
             }
         }
+        let bits = self.wire.source.bits();
+        let input_alone = bits & NOTIFIED == 0 && self.replies.is_none() && self.tls.is_none();
+        if !input_alone || self.input.is_special() || self.core().draining.get() {
+            return self.poll_without_input(context);
+        }
+        self.wire.source.wait(context, READABLE | NOTIFIED);
+        Poll::Pending
+    }
+
+    fn poll_without_input(&mut self, context: &mut Context<'_>) -> Poll<Result<Lent, Error>> {
         if let Some(lent) = self.lend_without_input() {
             return Poll::Ready(Ok(lent));
         }
@@ -154,12 +177,12 @@ impl Connection {
                 return None;
             }
             let clean = self.ended_cleanly();
-            return Some(Lent::Ended { clean });
+            return Some(Lent::None(Exchange::Ended { clean }));
         }
         let quiet = self.input.rest.is_empty() && !self.has_open_replies();
         if !self.input.ended && self.core().draining.get() && quiet {
             let told = mem::replace(&mut self.input.told_drain, true);
-            return (!told).then_some(Lent::Draining);
+            return (!told).then_some(Lent::None(Exchange::Draining));
         }
         None
     }

@@ -2,3 +2,5 @@
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 pub mod authority;
+
+pub mod example;
