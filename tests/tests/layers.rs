@@ -45,8 +45,8 @@ fn permitted() -> Dependencies {
         .collect()
 }
 
-/// The dependencies in the manifests, including those of tests and build scripts.
-fn declared() -> Dependencies {
+/// The workspace's packages, as cargo describes them.
+fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -58,20 +58,25 @@ fn declared() -> Dependencies {
         String::from_utf8_lossy(&output.stderr)
     );
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
-    let name = |value: &serde_json::Value| value["name"].as_str().expect("a name").to_owned();
-    let local = |package: &serde_json::Value| {
-        let dependencies = package["dependencies"].as_array().expect("dependencies");
-        // A dependency inside the workspace has a path.
-        dependencies
-            .iter()
-            .filter(|one| one["path"].is_string())
-            .map(name)
-            .collect()
-    };
-    packages
+    metadata["packages"].as_array().expect("packages").clone()
+}
+
+/// The dependencies of a package, including those of its tests and build scripts. Those inside the workspace have a path.
+fn dependencies(package: &serde_json::Value, inside: bool) -> BTreeSet<String> {
+    let all = package["dependencies"].as_array().expect("dependencies").iter();
+    all.filter(|one| one["path"].is_string() == inside)
+        .map(name)
+        .collect()
+}
+
+fn name(value: &serde_json::Value) -> String {
+    value["name"].as_str().expect("a name").to_owned()
+}
+
+fn declared() -> Dependencies {
+    packages()
         .iter()
-        .map(|package| (name(package), local(package)))
+        .map(|package| (name(package), dependencies(package, true)))
         .collect()
 }
 
@@ -100,6 +105,21 @@ fn differences(declared: &Dependencies, permitted: &Dependencies) -> Vec<String>
 #[test]
 fn packages_depend_on_what_the_table_permits_and_on_nothing_else() {
     assert_eq!(differences(&declared(), &permitted()), Vec::<String>::new());
+}
+
+#[test]
+fn every_dependency_has_a_reason() {
+    let map = include_str!("../../ARCHITECTURE.md");
+    let (_, table) = map.split_once("## Dependencies").expect("the section");
+    for package in packages() {
+        for one in dependencies(&package, false) {
+            assert!(
+                table.contains(&format!("`{one}`")),
+                "{} uses {one}; name it with its reason in ARCHITECTURE.md",
+                name(&package)
+            );
+        }
+    }
 }
 
 #[test]
