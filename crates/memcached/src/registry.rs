@@ -55,7 +55,7 @@ impl Activity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     V4(SocketAddrV4),
-    /// A place in the registry's table of longer addresses.
+    /// A slot in the table of longer addresses.
     V6(u32),
     Unix,
     Memory,
@@ -114,8 +114,8 @@ impl LongAddresses {
 pub(crate) struct Connection {
     id: u32,
     last_request: AtomicU32,
-    /// Where in the table it is.
-    place: u32,
+    /// Its slot in the table.
+    slot: u32,
     /// Which of our own addresses it came to.
     local: u16,
     activity: AtomicU8,
@@ -157,7 +157,7 @@ struct Tables {
     last_id: u32,
     listeners: Vec<(u32, Address)>,
     connections: Vec<Option<Arc<Connection>>>,
-    /// Places in `connections` that are free.
+    /// Free slots of `connections`.
     free: Vec<u32>,
     /// Addresses of this machine that clients connected to.
     locals: Vec<Peer>,
@@ -200,16 +200,16 @@ impl Registry {
         let id = tables.next_id();
         let local = tables.local(local);
         let peer = tables.long.end(&peer);
-        let place = tables.free.pop().unwrap_or(tables.connections.len() as u32);
+        let slot = tables.free.pop().unwrap_or(tables.connections.len() as u32);
         let connection = Arc::new(Connection {
             id,
             last_request: AtomicU32::new(now.0),
-            place,
+            slot,
             local,
             activity: AtomicU8::new(Activity::Read as u8),
             peer,
         });
-        match tables.connections.get_mut(place as usize) {
+        match tables.connections.get_mut(slot as usize) {
             Some(free) => *free = Some(connection.clone()),
             None => tables.connections.push(Some(connection.clone())),
         }
@@ -219,8 +219,8 @@ impl Registry {
     pub(crate) fn remove(&self, connection: &Connection) {
         let mut tables = self.tables();
         tables.long.remove(connection.peer);
-        tables.connections[connection.place as usize] = None;
-        tables.free.push(connection.place);
+        tables.connections[connection.slot as usize] = None;
+        tables.free.push(connection.slot);
     }
 
     /// The address of a connection's peer.

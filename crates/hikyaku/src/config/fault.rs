@@ -1,4 +1,4 @@
-//! Faults of a configuration, and their places.
+//! Faults of a configuration, and their origins.
 //!
 //! **Invariant**: a text reads `FAULT; REMEDY`.
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Where a value was written: a line of the file, or the flag that gave it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum Origin {
     /// A line of the configuration file, counted from 1.
     Line(usize),
     /// A flag of the command line, such as `--store`.
@@ -18,7 +18,7 @@ pub(crate) enum Place {
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fault {
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
     pub(crate) text: String,
 }
 
@@ -40,17 +40,17 @@ impl Faults {
     }
 
     /// Notes a fault.
-    pub(crate) fn add(&mut self, place: Place, text: impl Into<String>) {
+    pub(crate) fn add(&mut self, origin: Origin, text: impl Into<String>) {
         self.list.push(Fault {
-            place,
+            origin,
             text: text.into(),
         });
     }
 
     /// Forgets the faults of that line of the file and those below.
-    pub(crate) fn forget_from(&mut self, first: &Place) {
+    pub(crate) fn forget_from(&mut self, first: &Origin) {
         self.list
-            .retain(|fault| !matches!(fault.place, Place::Line(_)) || fault.place < *first);
+            .retain(|fault| !matches!(fault.origin, Origin::Line(_)) || fault.origin < *first);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -68,10 +68,10 @@ impl fmt::Display for Faults {
         let mut sorted: Vec<&Fault> = self.list.iter().collect();
         sorted.sort();
         for fault in sorted {
-            match &fault.place {
-                Place::Line(line) => writeln!(out, "{}:{line}: {}", self.file, fault.text)?,
-                Place::Flag(flag) => writeln!(out, "{flag}: {}", fault.text)?,
-                Place::Default => writeln!(out, "default: {}", fault.text)?,
+            match &fault.origin {
+                Origin::Line(line) => writeln!(out, "{}:{line}: {}", self.file, fault.text)?,
+                Origin::Flag(flag) => writeln!(out, "{flag}: {}", fault.text)?,
+                Origin::Default => writeln!(out, "default: {}", fault.text)?,
             }
         }
         Ok(())

@@ -9,26 +9,26 @@ use io::tls::{CertificateFiles, ServerFiles, ServerTls};
 use memcached::Users;
 
 use super::Config;
-use super::fault::{Faults, Place};
+use super::fault::{Faults, Origin};
 use super::reader::Located;
 use super::tls::Tls;
 
 /// Reads every users file and certificate and notes those that are missing or wrong, and sockets whose folder is missing.
 pub(super) fn check(config: &Config, faults: &mut Faults) {
-    let mut places = Vec::new();
+    let mut origins = Vec::new();
     for listener in &config.listeners {
         if let Address::Unix(path) = &listener.address {
-            check_folder(path, &listener.place, faults);
+            check_folder(path, &listener.origin, faults);
         }
         // The addresses of one name were written once.
-        if listener.name.is_some() && places.contains(&&listener.place) {
+        if listener.name.is_some() && origins.contains(&&listener.origin) {
             continue;
         }
-        places.push(&listener.place);
+        origins.push(&listener.origin);
         if let Some(file) = &listener.users
             && let Err(text) = users(&file.value)
         {
-            faults.add(file.place.clone(), format!("users: {text}"));
+            faults.add(file.origin.clone(), format!("users: {text}"));
         }
         if let Some(files) = &listener.tls {
             check_tls(files, faults);
@@ -36,7 +36,7 @@ pub(super) fn check(config: &Config, faults: &mut Faults) {
     }
 }
 
-fn check_folder(socket: &Path, place: &Place, faults: &mut Faults) {
+fn check_folder(socket: &Path, origin: &Origin, faults: &mut Faults) {
     let folder = socket.parent().filter(|folder| !folder.as_os_str().is_empty());
     let Some(folder) = folder.filter(|folder| !folder.is_dir()) else {
         return;
@@ -46,7 +46,7 @@ fn check_folder(socket: &Path, place: &Place, faults: &mut Faults) {
         false => "does not exist; create it or choose another path",
     };
     faults.add(
-        place.clone(),
+        origin.clone(),
         format!("address: the folder {} {what}", folder.display()),
     );
 }
@@ -94,10 +94,10 @@ fn check_tls(configured: &Tls, faults: &mut Faults) {
         .flat_map(|files| [("certificate", &files.certificate), ("key", &files.key)]);
     let authorities = configured.client_ca.iter().map(|file| ("client_ca", file));
     let revocations = configured.client_crl.iter().map(|file| ("client_crl", file));
-    for (key, Located { value, place }) in pairs.chain(authorities).chain(revocations) {
+    for (key, Located { value, origin }) in pairs.chain(authorities).chain(revocations) {
         if let Err(error) = std::fs::File::open(value) {
             readable = false;
-            faults.add(place.clone(), format!("{key}: {}", unreadable(value, &error)));
+            faults.add(origin.clone(), format!("{key}: {}", unreadable(value, &error)));
         }
     }
     if !readable {
@@ -110,7 +110,7 @@ fn check_tls(configured: &Tls, faults: &mut Faults) {
             ..configured.clone()
         };
         if let Err(text) = tls(&alone) {
-            faults.add(files.certificate.place.clone(), format!("tls: {text}"));
+            faults.add(files.certificate.origin.clone(), format!("tls: {text}"));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use io::Address;
 
-use super::fault::Place;
+use super::fault::Origin;
 use super::reader::{Located, Section, auto_or_count, boolean, duration, file_in, parsed, text};
 use super::{spelling, tls};
 use crate::address;
@@ -46,18 +46,18 @@ pub(crate) struct Listener {
     pub(crate) mode: Option<u32>,
     pub(crate) tls: Option<tls::Tls>,
     /// Where it was written, for errors that show when it is opened.
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
 }
 
 impl Listener {
     /// A listener with an address, and defaults for the rest.
-    pub(crate) fn at(address: Address, place: Place) -> Listener {
+    pub(crate) fn at(address: Address, origin: Origin) -> Listener {
         Listener {
             address,
             name: None,
             store: Located {
                 value: DEFAULT_STORE.to_owned(),
-                place: Place::Default,
+                origin: Origin::Default,
             },
             dialect: Dialect::Auto,
             connections_max: None,
@@ -70,13 +70,13 @@ impl Listener {
             dump: true,
             mode: None,
             tls: None,
-            place,
+            origin,
         }
     }
 
     /// Compares two listeners but for their users, which a reload replaces.
     pub(crate) fn says_the_same(&self, other: &Listener) -> bool {
-        self.without_places() == other.without_places()
+        self.without_origins() == other.without_origins()
     }
 
     /// Returns true if the listeners differ in nothing but their addresses and users, so that they share a service.
@@ -87,21 +87,21 @@ impl Listener {
             mode: None,
             tls: None,
             drain_timeout: Duration::ZERO,
-            ..listener.without_places()
+            ..listener.without_origins()
         };
         only(self) == only(other)
     }
 
-    fn without_places(&self) -> Listener {
+    fn without_origins(&self) -> Listener {
         let store = Located {
             value: self.store.value.clone(),
-            place: Place::Default,
+            origin: Origin::Default,
         };
         Listener {
             store,
-            tls: self.tls.as_ref().map(tls::Tls::without_places),
+            tls: self.tls.as_ref().map(tls::Tls::without_origins),
             users: None,
-            place: Place::Default,
+            origin: Origin::Default,
             ..self.clone()
         }
     }
@@ -131,13 +131,13 @@ fn read_one(mut section: Section<'_>, folder: &Path) -> Option<(Addresses, Liste
     match section.take("protocol", text) {
         Some(protocol) if protocol.value == "memcached" => {}
         Some(protocol) => {
-            section.fault(protocol.place, wrong_protocol(&protocol.value));
+            section.fault(protocol.origin, wrong_protocol(&protocol.value));
             return None;
         }
         None => {
-            let place = section.place();
+            let origin = section.origin();
             section.fault(
-                place,
+                origin,
                 "a [[listen]] has no protocol; write protocol = \"memcached\"",
             );
             return None;
@@ -145,21 +145,21 @@ fn read_one(mut section: Section<'_>, folder: &Path) -> Option<(Addresses, Liste
     }
     let wrong = section.holds("address");
     let address = section.take("address", parsed(addresses));
-    let place = address
+    let origin = address
         .as_ref()
-        .map_or_else(|| section.place(), |address| address.place.clone());
+        .map_or_else(|| section.origin(), |address| address.origin.clone());
     // An address that is wrong must not clash with another listener's.
     let unsaid = if wrong {
         Address::Tcp(([127, 0, 0, 1], 0).into())
     } else {
         default_address()
     };
-    let default = Listener::at(unsaid.clone(), place);
+    let default = Listener::at(unsaid.clone(), origin);
     let mode = section.take("mode", parsed(mode));
     let said = address.as_ref().map(|address| address.value.all.as_slice());
     if let (Some(mode), Some([Address::Tcp(_), ..])) = (&mode, said) {
         section.fault(
-            mode.place.clone(),
+            mode.origin.clone(),
             "mode: only a Unix socket has permissions; remove it",
         );
     }
@@ -186,7 +186,7 @@ fn read_one(mut section: Section<'_>, folder: &Path) -> Option<(Addresses, Liste
         tls: tls::take(&mut section, folder),
         address: default.address,
         name: None,
-        place: default.place,
+        origin: default.origin,
     };
     section.finish();
     let unsaid = Addresses {

@@ -21,7 +21,7 @@ use io::Address;
 use kv::CAPACITY_MAX;
 use toml::de::DeTable;
 
-use fault::{Faults, Place};
+use fault::{Faults, Origin};
 use listen::{DEFAULT_STORE, Listener};
 pub(crate) use overrides::Flags;
 use reader::{Lines, Located, Section, auto_or_count, text};
@@ -50,7 +50,7 @@ impl Default for Config {
             data: PathBuf::from("hikyaku-data"),
             user: None,
             stores: BTreeMap::new(),
-            listeners: vec![Listener::at(listen::default_address(), Place::Default)],
+            listeners: vec![Listener::at(listen::default_address(), Origin::Default)],
         }
     }
 }
@@ -77,7 +77,7 @@ fn read(file: &Path, faults: &mut Faults) -> Config {
         Ok(source) => source,
         Err(error) => {
             faults.add(
-                Place::Line(1),
+                Origin::Line(1),
                 format!("the file cannot be read ({error}); name a readable file"),
             );
             return Config::default();
@@ -98,16 +98,16 @@ fn read(file: &Path, faults: &mut Faults) -> Config {
 /// Notes syntax errors. After a broken `[table` keys seem to belong to another table, so the faults found there are dropped
 /// until the line is mended.
 fn note_syntax(source: &str, lines: &Lines, broken: &[toml::de::Error], faults: &mut Faults) {
-    let places = broken
+    let origins = broken
         .iter()
         .map(|error| lines.at(error.span().map_or(0, |span| span.start)));
     let is_header =
-        |place: &Place| matches!(place, Place::Line(line) if line_of(source, *line).starts_with('['));
-    if let Some(first) = places.clone().filter(is_header).min() {
+        |origin: &Origin| matches!(origin, Origin::Line(line) if line_of(source, *line).starts_with('['));
+    if let Some(first) = origins.clone().filter(is_header).min() {
         faults.forget_from(&first);
     }
-    for (error, place) in broken.iter().zip(places) {
-        faults.add(place, syntax(error.message()));
+    for (error, origin) in broken.iter().zip(origins) {
+        faults.add(origin, syntax(error.message()));
     }
 }
 
@@ -183,28 +183,28 @@ fn connect(config: &mut Config, faults: &mut Faults) {
                 "address: {} is another listener's already; give this one its own",
                 listener.address
             );
-            faults.add(listener.place.clone(), text);
+            faults.add(listener.origin.clone(), text);
         }
         let store = &listener.store;
         if store.value == DEFAULT_STORE {
             needs_default = true;
         } else if !config.stores.contains_key(&store.value) {
             faults.add(
-                store.place.clone(),
+                store.origin.clone(),
                 unknown_store(&store.value, config.stores.keys().map(String::as_str)),
             );
         }
     }
     if config.listeners.is_empty() && faults.is_empty() {
         faults.add(
-            Place::Line(1),
+            Origin::Line(1),
             "no listener is configured; write a [[listen]] or leave listen out",
         );
     }
     if needs_default && !config.stores.contains_key(DEFAULT_STORE) {
         match Store::unsaid() {
             Ok(store) => drop(config.stores.insert(DEFAULT_STORE.to_owned(), store)),
-            Err(text) => faults.add(Place::Default, text),
+            Err(text) => faults.add(Origin::Default, text),
         }
     }
 }
@@ -212,8 +212,8 @@ fn connect(config: &mut Config, faults: &mut Faults) {
 /// Notes stores of flags whose values do not fit together, and stores that do not fit into the address space together.
 fn check_stores(config: &Config, faults: &mut Faults) {
     for store in config.stores.values() {
-        if let (Place::Flag(_), Err(text)) = (&store.place, store.check()) {
-            faults.add(store.place.clone(), text);
+        if let (Origin::Flag(_), Err(text)) = (&store.origin, store.check()) {
+            faults.add(store.origin.clone(), text);
         }
     }
     let capacity = |store: &Store| store.specification.capacity();
@@ -227,7 +227,7 @@ fn check_stores(config: &Config, faults: &mut Faults) {
         && sum > CAPACITY_MAX
     {
         let text = format!("the stores together have {sum} bytes; at most 32TiB fit into the address space");
-        faults.add(largest.place.clone(), text);
+        faults.add(largest.origin.clone(), text);
     }
 }
 
@@ -235,7 +235,7 @@ fn check_stores(config: &Config, faults: &mut Faults) {
 fn check_user(config: &Config, faults: &mut Faults) {
     let Some(user) = &config.user else { return };
     if let Err(error @ privileges::Error::Unknown(_)) = privileges::find(&user.value) {
-        faults.add(user.place.clone(), format!("user: {error}"));
+        faults.add(user.origin.clone(), format!("user: {error}"));
     }
 }
 

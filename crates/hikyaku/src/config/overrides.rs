@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::fault::{Faults, Place};
+use super::fault::{Faults, Origin};
 use super::listen::{self, DEFAULT_STORE, Listener};
 use super::reader::Located;
 use super::store::Store;
@@ -54,14 +54,14 @@ impl Flags {
         if let Some(workers) = &self.workers {
             match workers_of(workers) {
                 Ok(workers) => config.workers = workers,
-                Err(text) => faults.add(Place::Flag("--workers"), text),
+                Err(text) => faults.add(Origin::Flag("--workers"), text),
             }
         }
         config.data = self.data.clone().unwrap_or(std::mem::take(&mut config.data));
         if let Some(user) = &self.user {
             config.user = Some(Located {
                 value: user.clone(),
-                place: Place::Flag("--user"),
+                origin: Origin::Flag("--user"),
             });
         }
     }
@@ -69,16 +69,16 @@ impl Flags {
     /// Writes `--capacity` over that of the default store, or of the only one.
     pub(super) fn apply_capacity(&self, config: &mut Config, faults: &mut Faults) {
         let Some(capacity) = &self.capacity else { return };
-        let place = Place::Flag("--capacity");
+        let origin = Origin::Flag("--capacity");
         let only = (config.stores.len() == 1).then(|| config.stores.keys().next().cloned());
         let name = only.flatten().unwrap_or_else(|| DEFAULT_STORE.to_owned());
         let Some(store) = config.stores.get_mut(&name) else {
             let text = "there is no default store; write --store NAME=URI with a capacity";
-            faults.add(place, text);
+            faults.add(origin, text);
             return;
         };
-        if let Err(text) = store.set_capacity(capacity, place.clone()) {
-            faults.add(place, text);
+        if let Err(text) = store.set_capacity(capacity, origin.clone()) {
+            faults.add(origin, text);
         }
     }
 
@@ -91,45 +91,45 @@ impl Flags {
         ];
         for (flag, _) in asked.into_iter().filter(|(_, asked)| *asked) {
             faults.add(
-                Place::Flag(flag),
+                Origin::Flag(flag),
                 "is not in this version, which speaks memcached; leave it out",
             );
         }
     }
 
     fn listeners(&self, faults: &mut Faults) -> Vec<Listener> {
-        let place = Place::Flag("--memcached");
+        let origin = Origin::Flag("--memcached");
         let mut listeners = Vec::new();
         for address in &self.memcached {
             match listen::addresses(address) {
                 Ok(addresses) => {
-                    let unnamed = Listener::at(listen::default_address(), place.clone());
+                    let unnamed = Listener::at(listen::default_address(), origin.clone());
                     listeners.extend(listen::named(&addresses, &unnamed));
                 }
-                Err(text) => faults.add(place.clone(), text),
+                Err(text) => faults.add(origin.clone(), text),
             }
         }
         listeners
     }
 
     fn add_store(&self, named: &str, config: &mut Config, faults: &mut Faults) {
-        let place = Place::Flag("--store");
+        let origin = Origin::Flag("--store");
         // The first `=` that is not inside a URI separates the name: a URI's own come after its `:` or `#`.
         let split = named
             .split_once('=')
             .filter(|(name, _)| !name.is_empty() && !name.contains([':', '#', '?']));
         let Some((name, uri)) = split else {
             faults.add(
-                place,
+                origin,
                 format!("{named:?} has no name; write NAME=URI, such as default=memory:?capacity=1GiB"),
             );
             return;
         };
-        match Store::named(uri, place.clone()) {
+        match Store::named(uri, origin.clone()) {
             Ok(store) => {
                 config.stores.insert(name.to_owned(), store);
             }
-            Err(text) => faults.add(place, text),
+            Err(text) => faults.add(origin, text),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use toml::de::{DeTable, DeValue};
 
-use super::fault::{Faults, Place};
+use super::fault::{Faults, Origin};
 use super::{duration, spelling};
 
 /// Byte offsets to line numbers.
@@ -32,8 +32,8 @@ impl Lines {
     }
 
     /// The line, counted from 1, that holds the byte.
-    pub(crate) fn at(&self, offset: usize) -> Place {
-        Place::Line(1 + self.ends.partition_point(|end| *end < offset))
+    pub(crate) fn at(&self, offset: usize) -> Origin {
+        Origin::Line(1 + self.ends.partition_point(|end| *end < offset))
     }
 }
 
@@ -41,14 +41,14 @@ impl Lines {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Located<T> {
     pub(crate) value: T,
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
 }
 
 /// A table of the document.
 pub(crate) struct Section<'d> {
     name: String,
     table: &'d DeTable<'d>,
-    place: Place,
+    origin: Origin,
     lines: &'d Lines,
     faults: &'d RefCell<Faults>,
     asked: Vec<&'static str>,
@@ -62,7 +62,7 @@ impl<'d> Section<'d> {
         Section {
             name: String::new(),
             table,
-            place: Place::Line(1),
+            origin: Origin::Line(1),
             lines,
             faults,
             asked: Vec::new(),
@@ -71,13 +71,13 @@ impl<'d> Section<'d> {
     }
 
     /// Where the table begins.
-    pub(crate) fn place(&self) -> Place {
-        self.place.clone()
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin.clone()
     }
 
     /// Notes a fault of this table.
-    pub(crate) fn fault(&self, place: Place, text: impl Into<String>) {
-        self.faults.borrow_mut().add(place, text);
+    pub(crate) fn fault(&self, origin: Origin, text: impl Into<String>) {
+        self.faults.borrow_mut().add(origin, text);
     }
 
     /// The value of `key` as `kind` reads it. A value that `kind` refuses is noted and counts as absent.
@@ -86,11 +86,11 @@ impl<'d> Section<'d> {
         key: &'static str,
         kind: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
     ) -> Option<Located<T>> {
-        let (value, place) = self.ask(key)?;
+        let (value, origin) = self.ask(key)?;
         match kind(value) {
-            Ok(value) => Some(Located { value, place }),
+            Ok(value) => Some(Located { value, origin }),
             Err(text) => {
-                self.fault(place, format!("{key}: {text}"));
+                self.fault(origin, format!("{key}: {text}"));
                 None
             }
         }
@@ -115,24 +115,27 @@ impl<'d> Section<'d> {
 
     /// The table under `key`, shown as `name` in messages.
     pub(crate) fn table(&mut self, key: &'static str, name: &str) -> Option<Section<'d>> {
-        let (value, place) = self.ask(key)?;
-        self.section(value, place, name)
+        let (value, origin) = self.ask(key)?;
+        self.section(value, origin, name)
     }
 
     /// The tables by name under `key`: `[store.default]`, `[store.sessions]`.
     pub(crate) fn tables(&mut self, key: &'static str) -> Vec<(String, Section<'d>)> {
-        let Some((value, place)) = self.ask(key) else {
+        let Some((value, origin)) = self.ask(key) else {
             return Vec::new();
         };
         let DeValue::Table(named) = value else {
-            self.fault(place, format!("{key}: is {}; write [{key}.NAME]", kind_of(value)));
+            self.fault(
+                origin,
+                format!("{key}: is {}; write [{key}.NAME]", kind_of(value)),
+            );
             return Vec::new();
         };
         let mut found = Vec::new();
         for (name, value) in named {
-            let place = self.lines.at(name.span().start);
+            let origin = self.lines.at(name.span().start);
             let shown = format!("[{key}.{}]", name.get_ref());
-            if let Some(section) = self.section(value.get_ref(), place, &shown) {
+            if let Some(section) = self.section(value.get_ref(), origin, &shown) {
                 found.push((name.get_ref().to_string(), section));
             }
         }
@@ -141,12 +144,12 @@ impl<'d> Section<'d> {
 
     /// The tables in a row under `key`: every `[[listen]]`.
     pub(crate) fn rows(&mut self, key: &'static str) -> Vec<Section<'d>> {
-        let Some((value, place)) = self.ask(key) else {
+        let Some((value, origin)) = self.ask(key) else {
             return Vec::new();
         };
         let DeValue::Array(rows) = value else {
             self.fault(
-                place,
+                origin,
                 format!("{key}: is {}; write [[{key}]], with two brackets", kind_of(value)),
             );
             return Vec::new();
@@ -160,8 +163,8 @@ impl<'d> Section<'d> {
     /// Answers a key which a later version will understand by saying so.
     pub(crate) fn later(&mut self, key: &'static str, shown: &str) {
         self.later.push(key);
-        if let Some((_, place)) = self.ask(key) {
-            self.fault(place, format!("{shown} is not in this version; remove it"));
+        if let Some((_, origin)) = self.ask(key) {
+            self.fault(origin, format!("{shown} is not in this version; remove it"));
         }
     }
 
@@ -186,8 +189,8 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// The value of a key and its place; from now on the key is known.
-    fn ask(&mut self, key: &'static str) -> Option<(&'d DeValue<'d>, Place)> {
+    /// The value of a key and its origin; from now on the key is known.
+    fn ask(&mut self, key: &'static str) -> Option<(&'d DeValue<'d>, Origin)> {
         self.asked.push(key);
         let (key, value) = self.table.get_key_value(key)?;
         // A table's own span may begin with its body; the key stands where the reader of the file looks for it.
@@ -199,10 +202,10 @@ impl<'d> Section<'d> {
         Some((value.get_ref(), self.lines.at(at.start)))
     }
 
-    fn section(&self, value: &'d DeValue<'d>, place: Place, name: &str) -> Option<Section<'d>> {
+    fn section(&self, value: &'d DeValue<'d>, origin: Origin, name: &str) -> Option<Section<'d>> {
         let DeValue::Table(table) = value else {
             self.fault(
-                place,
+                origin,
                 format!("{name} is {}; write a table of keys and values", kind_of(value)),
             );
             return None;
@@ -210,7 +213,7 @@ impl<'d> Section<'d> {
         Some(Section {
             name: name.to_owned(),
             table,
-            place,
+            origin,
             lines: self.lines,
             faults: self.faults,
             asked: Vec::new(),

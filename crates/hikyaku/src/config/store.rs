@@ -2,7 +2,7 @@
 
 use kv::Specification;
 
-use super::fault::Place;
+use super::fault::Origin;
 use super::reader::{Section, boolean, parsed, text};
 
 /// A store that is kept in memory, of a quarter of what the machine allows.
@@ -27,25 +27,25 @@ const LATER: [&str; 7] = [
 pub(crate) struct Store {
     pub(crate) specification: Specification,
     /// Where its capacity was written.
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
     /// The text of the configuration but for the capacity, to compare it with a later one.
     said: String,
 }
 
 impl Store {
     /// The store that a URI names.
-    pub(crate) fn named(uri: &str, place: Place) -> Result<Store, String> {
+    pub(crate) fn named(uri: &str, origin: Origin) -> Result<Store, String> {
         let specification = Specification::parse(uri).map_err(|error| fault(&error))?;
         Ok(Store {
             specification,
-            place,
+            origin,
             said: without_capacity(uri),
         })
     }
 
     /// The store that is used without a `[store.default]`.
     pub(crate) fn unsaid() -> Result<Store, String> {
-        Store::named(DEFAULT_URI, Place::Default)
+        Store::named(DEFAULT_URI, Origin::Default)
     }
 
     /// Checks that the values fit together, such as the largest item and the capacity. Opens nothing.
@@ -54,9 +54,9 @@ impl Store {
     }
 
     /// Replaces the capacity.
-    pub(crate) fn set_capacity(&mut self, capacity: &str, place: Place) -> Result<(), String> {
+    pub(crate) fn set_capacity(&mut self, capacity: &str, origin: Origin) -> Result<(), String> {
         self.set("capacity", capacity)?;
-        self.place = place;
+        self.origin = origin;
         Ok(())
     }
 
@@ -79,13 +79,13 @@ impl Store {
 
 /// Reads one `[store.NAME]` and notes its faults. A store with a wrong URI keeps its name, so that listeners find it.
 pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
-    let named = section.take("uri", parsed(|uri| Store::named(uri, Place::Default)));
-    let place = named
+    let named = section.take("uri", parsed(|uri| Store::named(uri, Origin::Default)));
+    let origin = named
         .as_ref()
-        .map_or_else(|| section.place(), |named| named.place.clone());
+        .map_or_else(|| section.origin(), |named| named.origin.clone());
     let mut store = named.map(|named| named.value).or_else(|| Store::unsaid().ok());
     if let Some(store) = &mut store {
-        store.place = place.clone();
+        store.origin = origin.clone();
     }
     let uri = section.text_of("uri").unwrap_or_default();
     for key in PARAMETERS {
@@ -100,7 +100,7 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
             Err(_) => set(&text(value)?),
         });
         if let (Some(taken), Some(store), "capacity") = (taken, &mut store, key) {
-            store.place = taken.place;
+            store.origin = taken.origin;
         }
     }
     for key in LATER {
@@ -109,7 +109,7 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
     if let Some(Err(text)) = store.as_ref().map(Store::check) {
         let at_capacity = text.starts_with("capacity=");
         let written = store.as_ref().filter(|_| at_capacity);
-        section.fault(written.map_or(place, |store| store.place.clone()), text);
+        section.fault(written.map_or(origin, |store| store.origin.clone()), text);
     }
     section.finish();
     store

@@ -6,7 +6,7 @@ use std::time::Duration;
 use io::tls::{ClientAuth, TlsVersion};
 use toml::de::DeValue;
 
-use super::fault::Place;
+use super::fault::Origin;
 use super::reader::{Located, Section, boolean, count, duration, file_in, parsed, text};
 use super::spelling;
 
@@ -37,10 +37,10 @@ pub(crate) struct Certificate {
 
 impl Tls {
     /// The same, wherever it was written.
-    pub(crate) fn without_places(&self) -> Tls {
+    pub(crate) fn without_origins(&self) -> Tls {
         let nowhere = |file: &Located<PathBuf>| Located {
             value: file.value.clone(),
-            place: Place::Default,
+            origin: Origin::Default,
         };
         let certificates = self.certificates.iter().map(|files| Certificate {
             certificate: nowhere(&files.certificate),
@@ -67,7 +67,7 @@ pub(crate) fn take(listener: &mut Section<'_>, folder: &Path) -> Option<Tls> {
     let rows = listener.rows("certificate");
     if let (true, None, Some(row)) = (further && !listener.holds("tls"), &tls, rows.first()) {
         let text = "a certificate needs tls; write tls = { certificate = \"FILE.pem\", key = \"FILE.pem\" } with the default one";
-        listener.fault(row.place(), text);
+        listener.fault(row.origin(), text);
     }
     for mut row in tables.chain(rows) {
         let certificate = certificate(&mut row, folder);
@@ -85,17 +85,17 @@ fn read(mut section: Section<'_>, folder: &Path) -> Option<Tls> {
     let client_ca = section.take("client_ca", file_in(folder));
     let client_crl = section.take("client_crl", file_in(folder));
     let client_auth = section.take("client_auth", parsed(client_auth));
-    for (key, place) in [
-        ("client_crl", client_crl.as_ref().map(|value| &value.place)),
-        ("client_auth", client_auth.as_ref().map(|value| &value.place)),
+    for (key, origin) in [
+        ("client_crl", client_crl.as_ref().map(|value| &value.origin)),
+        ("client_auth", client_auth.as_ref().map(|value| &value.origin)),
     ] {
-        if let Some(place) = place
+        if let Some(origin) = origin
             && !section.holds("client_ca")
         {
             let text = format!(
                 "{key}: clients are asked for a certificate only with client_ca; write client_ca = \"FILE.pem\""
             );
-            section.fault(place.clone(), text);
+            section.fault(origin.clone(), text);
         }
     }
     let versions = section.take("versions", versions).map(|versions| versions.value);
@@ -126,7 +126,7 @@ fn certificate(section: &mut Section<'_>, folder: &Path) -> Option<Certificate> 
     for (name, missing) in [("certificate", certificate.is_none()), ("key", key.is_none())] {
         if missing && !section.holds(name) {
             let text = format!("tls has no {name}; write {name} = \"FILE.pem\"");
-            section.fault(section.place(), text);
+            section.fault(section.origin(), text);
         }
     }
     Some(Certificate {

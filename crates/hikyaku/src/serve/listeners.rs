@@ -145,7 +145,7 @@ impl Opener<'_> {
 /// Returns true if the machine lacks this address of a name, such as `::1` of `localhost`, and another address of the name is
 /// open or will be.
 fn is_spare(error: &Error, listener: &Listener, all: &[Listener], open: &[Open]) -> bool {
-    let same_name = |other: &Listener| other.place == listener.place && other.name == listener.name;
+    let same_name = |other: &Listener| other.origin == listener.origin && other.name == listener.name;
     let is_last = all
         .iter()
         .rfind(|other| same_name(other))

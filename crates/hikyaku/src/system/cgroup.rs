@@ -29,9 +29,9 @@ pub(crate) fn cores(root: &Path) -> Option<usize> {
     let groups = read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let mounts = read_to_string(root.join("proc/self/mountinfo")).unwrap_or_default();
     let unified =
-        hierarchy(&groups, &mounts, Version::Two).and_then(|place| strictest(root, &place, quota_v2));
+        hierarchy(&groups, &mounts, Version::Two).and_then(|hierarchy| strictest(root, &hierarchy, quota_v2));
     let legacy =
-        hierarchy(&groups, &mounts, Version::One).and_then(|place| strictest(root, &place, quota_v1));
+        hierarchy(&groups, &mounts, Version::One).and_then(|hierarchy| strictest(root, &hierarchy, quota_v1));
     unified.into_iter().chain(legacy).min()
 }
 
@@ -43,19 +43,19 @@ enum Version {
 
 /// Where a hierarchy is mounted, and where below it the process's group is.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct Hierarchy {
     mount: PathBuf,
     group: PathBuf,
 }
 
 /// Finds the hierarchy that has the `cpu` controller.
-fn hierarchy(groups: &str, mounts: &str, version: Version) -> Option<Place> {
+fn hierarchy(groups: &str, mounts: &str, version: Version) -> Option<Hierarchy> {
     let path = groups.lines().find_map(|line| group_path(line, version))?;
     let (mount, mount_root) = mounts.lines().find_map(|line| mount_point(line, version))?;
     // Below a container's mount the path is relative to the mount's root; outside of it only the mount itself is seen.
     let group = Path::new(path).strip_prefix(mount_root).unwrap_or(Path::new(""));
     let group = group.strip_prefix("/").unwrap_or(group);
-    Some(Place {
+    Some(Hierarchy {
         mount: PathBuf::from(mount),
         group: group.to_owned(),
     })
@@ -87,9 +87,9 @@ fn mount_point(line: &str, version: Version) -> Option<(&str, &str)> {
 }
 
 /// The smallest number of cores on the way from the group up to the mount.
-fn strictest(root: &Path, place: &Place, quota: fn(&Path) -> Option<Quota>) -> Option<usize> {
-    let mount = root.join(place.mount.strip_prefix("/").unwrap_or(&place.mount));
-    place
+fn strictest(root: &Path, hierarchy: &Hierarchy, quota: fn(&Path) -> Option<Quota>) -> Option<usize> {
+    let mount = root.join(hierarchy.mount.strip_prefix("/").unwrap_or(&hierarchy.mount));
+    hierarchy
         .group
         .ancestors()
         .filter_map(|group| quota(&mount.join(group)))

@@ -19,12 +19,12 @@ pub(crate) struct Evictions {
 }
 
 /// Passes evictions on to watchers.
-struct Teller {
+struct Reporter {
     hub: Arc<Hub>,
     clock: Arc<Clock>,
 }
 
-impl Observer for Teller {
+impl Observer for Reporter {
     fn evicted(&self, item: &Entry<'_>) {
         let now = self.clock.now(Instant::now());
         let eviction = line::Eviction {
@@ -55,11 +55,11 @@ impl Evictions {
         }
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         Some(shared.upgrade().unwrap_or_else(|| {
-            let teller = Teller {
+            let reporter = Reporter {
                 hub: self.hub.clone(),
                 clock: self.clock.clone(),
             };
-            let observation = Arc::new(store.observe(Arc::new(teller)));
+            let observation = Arc::new(store.observe(Arc::new(reporter)));
             *shared = Arc::downgrade(&observation);
             observation
         }))
