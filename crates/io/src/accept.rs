@@ -3,43 +3,62 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::core::{Core, Counters};
-use crate::listener::{Listener, adopt};
+use crate::listener::{Listener, Socket, adopt};
 use crate::loops::Siblings;
-use crate::source::READABLE;
+use crate::source::{self, READABLE};
 use crate::tls::HandshakePermit;
-use crate::{Address, ListenOptions, OnFull, Stream, sys};
+use crate::{Address, Error, ListenOptions, OnFull, Stream, sys};
 
 /// Connections accepted before other tasks run.
 const ACCEPTS_PER_TURN: usize = 64;
 /// How long the acceptor pauses when the process has no free descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a drain waits for the first request of a connection that has just begun.
+pub(crate) const FIRST_REQUEST: Duration = Duration::from_secs(1);
+
 /// What the tasks of one listener share with its connections and with its [`Bound`](crate::Bound).
 pub(crate) struct Acceptor {
     pub(crate) address: Address,
     pub(crate) options: ListenOptions,
     pub(crate) siblings: Arc<Siblings>,
+    /// The listening sockets, as long as they are open.
+    sockets: Mutex<Vec<Weak<Socket>>>,
+    handed_over: AtomicBool,
     connections: AtomicUsize,
     closed: AtomicBool,
+    draining: AtomicBool,
+    /// Whether connections that have received nothing yet drain too.
+    drains_new: AtomicBool,
     /// The accepting tasks, woken when the listener is closed or a permit is returned.
     waiting: Mutex<Vec<Waker>>,
 }
 
 impl Acceptor {
-    pub(crate) fn new(address: Address, options: ListenOptions, siblings: Arc<Siblings>) -> Arc<Acceptor> {
-        let (connections, closed, waiting) = Default::default();
+    pub(crate) fn new(
+        address: Address,
+        options: ListenOptions,
+        siblings: Arc<Siblings>,
+        sockets: &[Arc<Socket>],
+    ) -> Arc<Acceptor> {
+        let (handed_over, connections, closed, draining, drains_new, waiting) = Default::default();
         Arc::new(Acceptor {
             address,
             options,
             siblings,
+            sockets: Mutex::new(sockets.iter().map(Arc::downgrade).collect()),
+            handed_over,
             connections,
             closed,
+            draining,
+            drains_new,
             waiting,
         })
     }
@@ -51,6 +70,37 @@ impl Acceptor {
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.wake();
+    }
+
+    /// Closes the listener and has its connections end as soon as each is idle.
+    pub(crate) fn drain(self: &Arc<Self>) {
+        self.close();
+        self.draining.store(true, Ordering::SeqCst);
+        for remote in &self.siblings.remotes {
+            let acceptor = Arc::clone(self);
+            remote.post_unbounded(move || {
+                let core = Core::current();
+                source::wake_all(&core);
+                let later = Rc::clone(&core);
+                core.spawn(async move {
+                    crate::sleep(FIRST_REQUEST).await;
+                    acceptor.drains_new.store(true, Ordering::Relaxed);
+                    source::wake_all(&later);
+                });
+            });
+        }
+    }
+
+    /// Copies of the listening sockets for another process, which from now on accepts what waits when this one closes.
+    pub(crate) fn hand_over(&self) -> Result<Vec<OwnedFd>, Error> {
+        let sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let copy = |socket: &Weak<Socket>| {
+            let socket = socket.upgrade().ok_or(Error::ListenerClosed)?;
+            socket.hand_over().map_err(Error::system("dup"))
+        };
+        let copies = sockets.iter().map(copy).collect::<Result<_, _>>()?;
+        self.handed_over.store(true, Ordering::SeqCst);
+        Ok(copies)
     }
 
     fn is_closed(&self) -> bool {
@@ -107,6 +157,16 @@ impl Permit {
         })
     }
 
+    /// Whether the listener drains, for connections that have `received` something or not.
+    pub(crate) fn is_draining(&self, received: bool) -> bool {
+        let begun = if received {
+            &self.acceptor.draining
+        } else {
+            &self.acceptor.drains_new
+        };
+        begun.load(Ordering::Relaxed)
+    }
+
     fn on_loop(&mut self, index: usize) {
         let counters = &self.acceptor.siblings.counters[index];
         Counters::add(&counters.connections);
@@ -137,7 +197,7 @@ where
     let mut warned = false;
     while poll_fn(|context| poll_acceptable(&listener, &acceptor, context)).await {
         match accept_some(&listener, &acceptor, &handle) {
-            Ok(()) => warned = false,
+            Ok(_) => warned = false,
             Err(error) => {
                 if !std::mem::replace(&mut warned, true) {
                     tracing::warn!(address = %acceptor.address, %error, "cannot accept connections; trying again");
@@ -145,6 +205,12 @@ where
                 crate::sleep(PAUSE).await;
             }
         }
+        crate::yield_now().await;
+    }
+    // Closing a listening socket resets the connections in its backlog, unless a successor shares it.
+    while !acceptor.handed_over.load(Ordering::SeqCst)
+        && accept_some(&listener, &acceptor, &handle).unwrap_or(false)
+    {
         crate::yield_now().await;
     }
 }
@@ -163,7 +229,8 @@ fn poll_acceptable(listener: &Listener, acceptor: &Acceptor, context: &mut Conte
     Poll::Pending
 }
 
-fn accept_some<F, Fut>(listener: &Listener, acceptor: &Arc<Acceptor>, handle: &Arc<F>) -> io::Result<()>
+/// Accepts connections within the limits; returns whether there may be more.
+fn accept_some<F, Fut>(listener: &Listener, acceptor: &Arc<Acceptor>, handle: &Arc<F>) -> io::Result<bool>
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
@@ -171,13 +238,13 @@ where
     for _ in 0..ACCEPTS_PER_TURN {
         // Permits come first: two loops that listen on one port cannot both accept the last connection.
         let mut permit = Permit::take(acceptor);
-        if acceptor.is_closed() || (acceptor.options.on_full == OnFull::Wait && permit.is_none()) {
-            return Ok(());
+        if acceptor.options.on_full == OnFull::Wait && permit.is_none() {
+            return Ok(false);
         }
         if let (Some(permit), Some(tls)) = (&mut permit, &acceptor.options.tls) {
             permit.handshake = HandshakePermit::take(tls);
             if permit.handshake.is_none() {
-                return Ok(());
+                return Ok(false);
             }
         }
         match (sys::accept(&listener.socket.fd), permit) {
@@ -185,14 +252,14 @@ where
             (Ok(fd), None) => refuse(&fd, acceptor),
             (Err(error), _) if error.kind() == ErrorKind::WouldBlock => {
                 listener.source.clear(READABLE);
-                return Ok(());
+                return Ok(false);
             }
             (Err(error), _) if affects_listener(&error) => return Err(error),
             // This connection failed before it was accepted; the next one may not have.
             (Err(_), _) => {}
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether the next call would fail for the same reason: there are no descriptors or no memory.
@@ -254,7 +321,12 @@ where
         Ok(stream) => stream,
         Err(error) => return tracing::warn!(%error, "cannot serve a connection"),
     };
+    let is_last = permit.acceptor.is_closed();
     stream.connection().set_permit(permit);
+    if is_last {
+        // A request may have arrived that no event has told of yet; it is read before the connection is found idle.
+        stream.connection().wire.source.set(READABLE);
+    }
     if !idle_timeout.is_zero() {
         stream.set_idle_timeout(idle_timeout);
     }

@@ -1,8 +1,10 @@
 //! The named limits of a loop and of a listener, with their defaults.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::Address;
 use crate::clock::Clock;
 use crate::tls::ServerTls;
 
@@ -37,6 +39,28 @@ impl Default for Config {
             mailbox_max: 1 << 16,
             clock: Clock::default(),
         }
+    }
+}
+
+/// What to listen on.
+#[derive(Debug)]
+pub enum Listen {
+    /// New sockets, bound to this address.
+    Bind(Address),
+    /// Listening sockets that another process or the service manager has handed over, all of one address: what
+    /// [`Bound::sockets`](crate::Bound::sockets) returned there.
+    Sockets(Vec<OwnedFd>),
+}
+
+impl From<&Address> for Listen {
+    fn from(address: &Address) -> Listen {
+        Listen::Bind(address.clone())
+    }
+}
+
+impl From<Vec<OwnedFd>> for Listen {
+    fn from(sockets: Vec<OwnedFd>) -> Listen {
+        Listen::Sockets(sockets)
     }
 }
 

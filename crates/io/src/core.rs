@@ -81,6 +81,8 @@ pub(crate) struct Core {
     /// Small outputs that leave together.
     pub(crate) outbox: RefCell<Outbox>,
     pub(crate) draining: Cell<bool>,
+    /// Whether connections that have received nothing yet drain too.
+    pub(crate) drains_new: Cell<bool>,
     scheduler: Scheduler,
     timers: Timers,
     memory: Memory,
@@ -107,6 +109,7 @@ impl Core {
             spares: RefCell::default(),
             outbox: RefCell::default(),
             draining: Cell::new(false),
+            drains_new: Cell::new(false),
             scheduler: Scheduler::new(),
             timers: Timers::new(config.clock.read()),
             memory: Memory::default(),

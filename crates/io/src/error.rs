@@ -92,6 +92,9 @@ pub enum Error {
     /// A TLS server has no certificate.
     #[error("a TLS server needs at least one certificate")]
     NoCertificate,
+    /// A listener was closed, so it has no sockets to hand over.
+    #[error("the listener is closed")]
+    ListenerClosed,
     /// As many calls as may wait for a thread of an offload lane.
     #[error("{queue_max} calls wait for the lane {lane} already")]
     OffloadFull {

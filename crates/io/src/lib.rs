@@ -102,7 +102,7 @@ mod wheel;
 
 pub use address::{Address, Peer};
 pub use clock::Clock;
-pub use config::{Config, ListenOptions, OnFull};
+pub use config::{Config, Listen, ListenOptions, OnFull};
 pub use descriptor::Descriptor;
 pub use error::Error;
 pub use halves::{ReadHalf, WriteHalf};

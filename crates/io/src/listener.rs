@@ -4,10 +4,12 @@ use std::fs;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -17,12 +19,12 @@ use crate::sys::{self, SocketOption};
 use crate::transport::{Transport, Wire};
 use crate::{Address, Error, ListenOptions, Stream};
 
-/// A listening socket that no loop has yet.
+/// A listening socket.
 pub(crate) struct Socket {
     pub(crate) fd: OwnedFd,
     pub(crate) address: Address,
-    /// Goes with the socket.
-    _file: Option<SocketFile>,
+    /// The file of a Unix socket that was bound here, removed with the socket.
+    file: Option<SocketFile>,
 }
 
 impl Socket {
@@ -53,11 +55,42 @@ impl Socket {
             }
         };
         sys::listen(&fd, options.backlog)?;
-        Ok(Socket {
-            fd,
-            address,
-            _file: file,
+        Ok(Socket { fd, address, file })
+    }
+
+    /// Takes over a listening socket of another process. The file of a Unix socket stays that process's concern.
+    pub(crate) fn inherited(fd: OwnedFd) -> Result<Socket, Error> {
+        let number = fd.as_raw_fd();
+        Socket::try_inherited(fd).map_err(|source| Error::Bind {
+            address: format!("descriptor {number}"),
+            source,
         })
+    }
+
+    fn try_inherited(fd: OwnedFd) -> io::Result<Socket> {
+        if !sys::is_listening(&fd)? {
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "the socket is not listening",
+            ));
+        }
+        sys::set_nonblocking(&fd)?;
+        sys::set_close_on_exec(&fd)?;
+        let address = match sys::local_address(&fd)? {
+            Some(address) => Address::Tcp(address),
+            None => Address::Unix(sys::local_path(&fd)?),
+        };
+        let file = None;
+        Ok(Socket { fd, address, file })
+    }
+
+    /// A copy of the descriptor for another process. The socket's file is not removed any more.
+    pub(crate) fn hand_over(&self) -> io::Result<OwnedFd> {
+        let fd = self.fd.try_clone()?;
+        if let Some(file) = &self.file {
+            file.handed_over.store(true, Ordering::Relaxed);
+        }
+        Ok(fd)
     }
 }
 
@@ -104,8 +137,9 @@ fn is_stale(address: &Address, path: &Path) -> bool {
             .is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
-/// The file of a Unix socket, removed when the socket is no longer listened on, unless another took its place.
+/// The file of a Unix socket, removed when the listener ends, unless the socket was handed over or the file replaced.
 struct SocketFile {
+    handed_over: AtomicBool,
     path: PathBuf,
     identity: (u64, u64),
 }
@@ -113,6 +147,7 @@ struct SocketFile {
 impl SocketFile {
     fn new(path: &Path) -> io::Result<SocketFile> {
         Ok(SocketFile {
+            handed_over: AtomicBool::new(false),
             path: path.to_owned(),
             identity: identity(path)?,
         })
@@ -125,8 +160,9 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
-            // It may have gone in this moment; there is nothing more to be done about it.
+        let handed_over = self.handed_over.load(Ordering::Relaxed);
+        if !handed_over && identity(&self.path).is_ok_and(|identity| identity == self.identity) {
+            // If it was removed in this moment, there is nothing left to do.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -136,7 +172,7 @@ impl Drop for SocketFile {
 /// [`Loops::listen`](crate::Loops::listen), which has limits and places connections on several.
 pub struct Listener {
     pub(crate) source: Source,
-    pub(crate) socket: Socket,
+    pub(crate) socket: Arc<Socket>,
     idle_timeout: Duration,
 }
 
@@ -149,10 +185,15 @@ impl Listener {
     /// # Panics
     /// If no loop runs on this thread.
     pub fn bind(address: &Address, options: &ListenOptions) -> Result<Listener, Error> {
-        Listener::new(&Core::current(), Socket::bind(address, options)?, options)
+        let socket = Arc::new(Socket::bind(address, options)?);
+        Listener::new(&Core::current(), socket, options)
     }
 
-    pub(crate) fn new(core: &Rc<Core>, socket: Socket, options: &ListenOptions) -> Result<Listener, Error> {
+    pub(crate) fn new(
+        core: &Rc<Core>,
+        socket: Arc<Socket>,
+        options: &ListenOptions,
+    ) -> Result<Listener, Error> {
         Ok(Listener {
             source: Source::register(core, &socket.fd)?,
             socket,

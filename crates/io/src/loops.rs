@@ -1,6 +1,8 @@
 //! Several loops, a thread each, and what listens on them.
 
 use std::future::{Future, poll_fn};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::task::{Poll, Waker};
@@ -11,7 +13,7 @@ use crate::accept::{self, Acceptor};
 use crate::core::{Core, Counters};
 use crate::listener::{Listener, Socket};
 use crate::mailbox::Remote;
-use crate::{Address, Config, Error, ListenOptions, Loop, Stream, source, sys};
+use crate::{Address, Config, Error, Listen, ListenOptions, Loop, Stream, source, sys};
 
 /// Loops on threads of their own. Dropping it stops them at once.
 pub struct Loops {
@@ -83,13 +85,14 @@ impl Loops {
         Ok(Loops { siblings, threads })
     }
 
-    /// Listens on an address and runs `handler` for each connection, on the loop where it was placed.
+    /// Listens on an address, or on sockets that were handed over, and runs `handler` for each connection on the loop where
+    /// it was placed.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// [`Error::Bind`].
     pub fn listen<F, Fut>(
         &self,
-        address: &Address,
+        on: impl Into<Listen>,
         options: ListenOptions,
         handler: F,
     ) -> Result<Bound, Error>
@@ -97,37 +100,51 @@ impl Loops {
         F: Fn(Stream) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + 'static,
     {
-        let reuse_port = options.reuse_port && matches!(address, Address::Tcp(_));
+        let (sockets, reuse_port) = self.sockets(on.into(), &options)?;
         let options = ListenOptions {
             reuse_port,
             ..options
         };
-        let first = Socket::bind(address, &options)?;
-        let address = first.address.clone();
-        let mut sockets = vec![first];
-        if reuse_port {
-            for _ in 1..self.len() {
-                sockets.push(Socket::bind(&address, &options)?);
-            }
-        }
-        let acceptor = Acceptor::new(address, options, Arc::clone(&self.siblings));
+        let address = sockets[0].address.clone();
+        let acceptor = Acceptor::new(address, options, Arc::clone(&self.siblings), &sockets);
         let mut acceptors = lock(&self.siblings.acceptors);
-        let first_loop = if reuse_port {
-            0
-        } else {
-            acceptors.len() % self.len()
-        };
+        let first_loop = if reuse_port { 0 } else { acceptors.len() };
         acceptors.push(Arc::clone(&acceptor));
         drop(acceptors);
         let handler = Arc::new(handler);
         for (index, socket) in sockets.into_iter().enumerate() {
             let (acceptor, handler) = (Arc::clone(&acceptor), Arc::clone(&handler));
-            let remote = &self.siblings.remotes[first_loop + index];
+            let remote = &self.siblings.remotes[(first_loop + index) % self.len()];
             if !remote.post_unbounded(move || open(socket, acceptor, handler)) {
                 return Err(Error::LoopEnded);
             }
         }
         Ok(Bound { acceptor })
+    }
+
+    /// The sockets to listen on, at least one, and whether each loop has one of its own.
+    fn sockets(&self, on: Listen, options: &ListenOptions) -> Result<(Vec<Arc<Socket>>, bool), Error> {
+        let sockets: Result<Vec<Socket>, Error> = match on {
+            Listen::Sockets(handed) if handed.is_empty() => Err(Error::ListenerClosed),
+            Listen::Sockets(handed) => handed.into_iter().map(Socket::inherited).collect(),
+            Listen::Bind(address) => {
+                let options = ListenOptions {
+                    reuse_port: options.reuse_port && matches!(address, Address::Tcp(_)),
+                    ..options.clone()
+                };
+                let mut sockets = vec![Socket::bind(&address, &options)?];
+                let more = if options.reuse_port { self.len() - 1 } else { 0 };
+                let address = sockets[0].address.clone();
+                for _ in 0..more {
+                    sockets.push(Socket::bind(&address, &options)?);
+                }
+                Ok(sockets)
+            }
+        };
+        let sockets: Vec<Arc<Socket>> = sockets?.into_iter().map(Arc::new).collect();
+        // The kernel spreads connections over the sockets of one port; with fewer of them than loops we place each.
+        let reuse_port = sockets.len() >= self.len() && self.len() > 1;
+        Ok((sockets, reuse_port))
     }
 
     /// A handle on one of the loops.
@@ -174,6 +191,12 @@ impl Loops {
                 let core = Core::current();
                 core.draining.set(true);
                 source::wake_all(&core);
+                let later = Rc::clone(&core);
+                core.spawn(async move {
+                    crate::sleep(accept::FIRST_REQUEST).await;
+                    later.drains_new.set(true);
+                    source::wake_all(&later);
+                });
             });
         }
     }
@@ -242,7 +265,7 @@ fn pin(config: &Config, index: usize) -> Result<(), Error> {
 }
 
 /// Begins to accept on this thread's loop.
-fn open<F, Fut>(socket: Socket, acceptor: Arc<Acceptor>, handler: Arc<F>)
+fn open<F, Fut>(socket: Arc<Socket>, acceptor: Arc<Acceptor>, handler: Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
@@ -339,9 +362,24 @@ impl Bound {
         self.acceptor.connections()
     }
 
-    /// Accepts no more connections; those that are open live on.
+    /// Accepts no more connections; those that are open live on. Connections that the kernel has completed already are
+    /// accepted first, within the limits, unless the sockets were handed over: then their new owner accepts them.
     pub fn close(&self) {
         self.acceptor.close();
+    }
+
+    /// Copies of the listening sockets for another process, which passes them to [`Loops::listen`]. Both processes accept
+    /// connections until this one closes or drains its listener. The file of a Unix socket is left in place.
+    ///
+    /// # Errors
+    /// [`Error::ListenerClosed`], and if there are no descriptors left.
+    pub fn sockets(&self) -> Result<Vec<OwnedFd>, Error> {
+        self.acceptor.hand_over()
+    }
+
+    /// Closes the listener and drains its connections, as [`Loops::drain`] does for all.
+    pub fn drain(&self) {
+        self.acceptor.drain();
     }
 }
 

@@ -4,12 +4,14 @@
 //! leaves this module.
 #![allow(unsafe_code)]
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::mem::{self, MaybeUninit};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use libc::{c_int, c_void, socklen_t};
@@ -172,6 +174,12 @@ pub(crate) fn set_nonblocking(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: takes no memory.
     retry(|| unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) as isize })
         .map(drop)
+}
+
+/// Has the descriptor closed when the process runs another program.
+pub(crate) fn set_close_on_exec(fd: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no memory.
+    retry(|| unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) as isize }).map(drop)
 }
 
 /// Ends our side of a connection: the peer reads an end after what was sent.
@@ -469,6 +477,27 @@ pub(crate) fn local_address(fd: &OwnedFd) -> io::Result<Option<SocketAddr>> {
     // SAFETY: the kernel writes at most `length` bytes, the size of the storage.
     retry(|| unsafe { libc::getsockname(fd.as_raw_fd(), storage, &raw mut raw.length) as isize })?;
     Ok(raw.ip())
+}
+
+/// Whether it is a socket that accepts connections.
+pub(crate) fn is_listening(fd: &OwnedFd) -> io::Result<bool> {
+    option(fd, libc::SOL_SOCKET, libc::SO_ACCEPTCONN).map(|value| value != 0)
+}
+
+/// The path of a Unix socket; empty if it has none.
+pub(crate) fn local_path(fd: &OwnedFd) -> io::Result<PathBuf> {
+    let mut raw = RawAddress::empty();
+    let storage = (&raw mut raw.storage).cast();
+    // SAFETY: the kernel writes at most `length` bytes, the size of the storage.
+    retry(|| unsafe { libc::getsockname(fd.as_raw_fd(), storage, &raw mut raw.length) as isize })?;
+    if c_int::from(raw.storage.ss_family) != libc::AF_UNIX {
+        return Err(ErrorKind::Unsupported.into());
+    }
+    // SAFETY: the family says that the storage holds this structure; unused bytes are zero.
+    let unix = unsafe { (&raw const raw.storage).cast::<libc::sockaddr_un>().read() };
+    let path: Vec<u8> = unix.sun_path.iter().map(|&byte| byte as u8).collect();
+    let end = path.iter().position(|&byte| byte == 0).unwrap_or(path.len());
+    Ok(PathBuf::from(OsStr::from_bytes(&path[..end])))
 }
 
 /// The peer's IP address; `None` for a Unix socket.

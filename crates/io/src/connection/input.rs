@@ -31,6 +31,8 @@ pub(super) struct Input {
     told_end: bool,
     /// Whether an exchange has told that the loop drains.
     told_drain: bool,
+    /// Whether anything has been received.
+    pub(super) received: bool,
 }
 
 impl Default for Input {
@@ -43,6 +45,7 @@ impl Default for Input {
             has_notifier: false,
             told_end: false,
             told_drain: false,
+            received: false,
         }
     }
 }
@@ -180,11 +183,24 @@ impl Connection {
             return Some(Lent::None(Exchange::Ended { clean }));
         }
         let quiet = self.input.rest.is_empty() && !self.has_open_replies();
-        if !self.input.ended && self.core().draining.get() && quiet {
+        if !self.input.ended && quiet && self.is_draining() {
             let told = mem::replace(&mut self.input.told_drain, true);
             return (!told).then_some(Lent::None(Exchange::Draining));
         }
         None
+    }
+
+    /// Whether the connection ends once it is idle. A new one may be about to send its first request, which it gets the time
+    /// to do.
+    fn is_draining(&self) -> bool {
+        let (core, received) = (self.core(), self.input.received);
+        let begun = if received {
+            core.draining.get()
+        } else {
+            core.drains_new.get()
+        };
+        let listener = self.permit.as_ref();
+        begun || listener.is_some_and(|permit| permit.is_draining(received))
     }
 
     fn was_aborted(&self) -> bool {
@@ -241,6 +257,7 @@ impl Connection {
                 result
             }
         }
+        .inspect(|&count| self.input.received |= count.is_some())
     }
 
     /// The peer has ended its side. Under TLS it has to say so: otherwise an attacker may have cut the stream short.
