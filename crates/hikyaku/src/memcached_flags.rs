@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// memcached's flags, and what does the same here.
-const FLAGS: [(&str, &str); 24] = [
+const FLAGS: [(&str, &str); 30] = [
     ("-m", "--capacity here, with a unit: --capacity 64MiB"),
     ("-c", "connections_max of a [[listen]] in the configuration here"),
     ("-t", "--workers here"),
@@ -46,6 +46,15 @@ const FLAGS: [(&str, &str); 24] = [
     ("-vv", "--log trace here"),
     ("-f", "not needed here: items of all sizes share memory"),
     ("-R", "not needed here: connections take turns"),
+    ("-L", "not needed here: large stores use huge pages"),
+    ("-n", "not needed here: an item takes what it needs"),
+    ("-C", "not needed here: a cas costs no memory"),
+    ("-b", "not needed here: the backlog has 4096 connections"),
+    ("-P", "not needed here: systemd or the shell knows the process"),
+    (
+        "-o",
+        "a key of a [[listen]] in the configuration here, such as idle_timeout",
+    ),
 ];
 
 /// A line for each of memcached's flags among the arguments of `serve`, if one of them is what the command line was refused
