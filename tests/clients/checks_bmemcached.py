@@ -38,7 +38,7 @@ def stores(client):
 
 
 def flags(client):
-    """The client keeps a value's type in its flags, so what comes back tells whether they came back."""
+    """The client keeps a value's type in its flags, so the type of the result shows whether the flags survived."""
     for value in (1, 1 << 40, "text", b"bytes", [1, {"two": 3}], None, True):
         assert client.set("typed", value)
         assert client.get("typed") == value, value
@@ -127,7 +127,7 @@ def administration(client):
 
 
 def strangers(client):
-    """Only with users: who gives a wrong password, or none, gets nothing."""
+    """With users only: a wrong or missing password is refused."""
     user, password = credentials()
     if user is None:
         return

@@ -17,7 +17,7 @@ INCREMENTS = 50
 
 
 def connect():
-    """A client as its users make them, but that waits for replies, so that every failure shows."""
+    """A client with the usual settings, except that it waits for all replies, so that every failure is seen."""
     where = sys.argv[1]
     context = None
     if len(sys.argv) > 2:
@@ -44,7 +44,7 @@ def stores(client):
 
 
 def noreply(client):
-    """Replies that are not wanted must not come: the next one would answer the wrong question."""
+    """Commands with noreply have no reply; otherwise later replies would be assigned to the wrong request."""
     for number in range(100):
         client.set("quiet", b"%d" % number, noreply=True)
         client.delete("absent", noreply=True)
@@ -117,7 +117,7 @@ def cas(client):
 
 
 def race(body):
-    """Runs the body in threads, each with a connection of its own; a failure of one is a failure of all."""
+    """Runs the body in threads with one connection each, and fails if one of them fails."""
     failures = []
 
     def run():
@@ -164,7 +164,7 @@ def add_race(client):
 
 
 def expiry(client):
-    """Asks until the item is gone, and it must be neither early nor late by more than the protocol's second."""
+    """Polls until the item has expired, which must happen within the protocol's second of the deadline."""
     begun = time.monotonic()
     assert client.set("mortal", b"x", expire=2)
     assert client.set("touched", b"x", expire=2)

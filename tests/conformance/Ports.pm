@@ -1,5 +1,5 @@
-# Loaded before one of memcached's tests: takes its ports from below the range that the kernel gives to outgoing
-# connections, or a test's own connection may sit on the port that its next server wants.
+# Loaded before each of memcached's tests: picks its ports below the kernel's range for outgoing connections, since a
+# connection of the test could otherwise occupy the port of its next server.
 package Ports;
 use strict;
 use warnings;
