@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* What ties a stream of popen_noshell to its program. Kept by the caller between the two calls. */
+/* The association of a stream with its program, which the caller keeps between the two calls. */
 struct popen_noshell_pass_to_pclose {
     FILE *fp;
     pid_t pid;
@@ -32,8 +32,7 @@ struct popen_noshell_pass_to_pclose {
  * Runs `file` with the arguments `argv` (ending with NULL, argv[0] included) and a pipe to its standard output (type "r")
  * or from its standard input (type "w"). The pipe is closed on execve in the caller; "re" and "we" are accepted.
  * stderr_mode: 0 keeps standard error, 1 discards it, 2 joins it with standard output.
- * NULL on failure: ENOENT if there is no such program, EINVAL for a type or mode that is none of these, and whatever
- * pipe2, clone3 and execve say.
+ * NULL on failure: ENOENT if the program is missing, EINVAL for an invalid type or mode, and the errors of pipe2, clone3 and execve.
  */
 FILE *popen_noshell(const char *file, const char *const *argv, const char *type,
                     struct popen_noshell_pass_to_pclose *arg, int stderr_mode);
@@ -51,7 +50,7 @@ int pclose_noshell(struct popen_noshell_pass_to_pclose *arg);
  */
 int system_noshell(const char *const *argv);
 
-/* What a standard stream of a program started by spawn_noshell is. */
+/* The source of a standard stream of a program started by spawn_noshell. */
 enum spawn_noshell_stream {
     SPAWN_NOSHELL_INHERIT = 0, /* the caller's */
     SPAWN_NOSHELL_PIPE,        /* a new pipe, whose other end is put into `fds`, closing on execve */

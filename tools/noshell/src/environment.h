@@ -1,9 +1,8 @@
 /*
- * The environment that a command finds when a shell starts it: names that are no names dropped, doubles collapsed, what
- * the shell sets itself set anew, PWD made true, the command's assignments on top, in the order in which the shell hands it
- * on. Each shell has a file of its own for that.
+ * The environment that a shell gives to its command: without invalid names and duplicates, with the variables that the shell sets
+ * itself, with a correct PWD and the command's assignments, in the shell's order. Each shell has a file of its own for that.
  *
- * Invariant: the process's environment is read and never written; what differs lies in scratch memory.
+ * Invariant: the process's environment is only read; changed variables lie in scratch memory.
  */
 #ifndef NOSHELL_ENVIRONMENT_H
 #define NOSHELL_ENVIRONMENT_H

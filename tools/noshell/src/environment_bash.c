@@ -152,7 +152,7 @@ static enum noshell_reason set_own(struct table *table, char *directory) {
     }
     if (old && (noshell_stat(old, &status) < 0 || !S_ISDIR(status.st_mode)))
         remove_name(table, "OLDPWD");
-    /* Prompts are not for a shell that asks nobody. */
+    /* A shell that is not interactive has no prompts. */
     remove_name(table, "PS1");
     remove_name(table, "PS2");
     return NOSHELL_DIRECT;

@@ -1,5 +1,5 @@
 /*
- * dash's table of variables, as far as it reaches the environment of a command.
+ * dash's table of variables, as far as it determines a command's environment.
  *
  * dash keeps variables in 39 chains. Its own stand first in theirs, what it imports follows in the order of the
  * environment, and a command gets the exported ones chain by chain. Here the chains are made of indexes into one array.
@@ -22,7 +22,7 @@ struct table {
     int tails[CHAINS];
 };
 
-/* dash's own variables, in the order in which chains hold them, with the values that it gives them. */
+/* dash's own variables with their initial values, in the order of its chains. */
 static const char *const own_variables[] = {
     "LINENO=", "OPTIND=1", "PS4=+ ", "PS2=> ", "PS1=$ ",
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "MAILPATH", "MAIL", "IFS= \t\n",
@@ -31,7 +31,7 @@ static const char *const own_variables[] = {
 
 _Static_assert(OWN_COUNT + 2 <= NOSHELL_VARIABLES_EXTRA, "PPID and PWD may come on top");
 
-/* A name in front of "=", or in front of nothing. */
+/* A variable's name, before "=" or the end. */
 struct name {
     size_t length; /* 0 if it is none */
     unsigned hash;
@@ -96,7 +96,7 @@ static enum noshell_reason import(struct table *table, char *const *environment)
         struct name name = read_name(text);
         if (name.length == 0 || text[name.length] != '=')
             continue;
-        /* dash refuses to start with an OPTIND that is no number. */
+        /* dash refuses to start if OPTIND is not a number. */
         if (name.length > USHRT_MAX || (name.length == 6 && memcmp(text, "OPTIND", 6) == 0 && !is_number(text + 7)))
             return NOSHELL_ENVIRONMENT;
         set(table, text, name, 1);

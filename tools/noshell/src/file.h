@@ -1,5 +1,5 @@
 /*
- * What a path leads to, asked by raw system calls so that the child may ask too.
+ * The type of a file, by raw system calls so that the child may use them.
  *
  * Invariant: no function here opens anything, so none can block or have an effect.
  */
@@ -27,15 +27,15 @@ static inline int noshell_is_in_proc(const char *path) {
 }
 
 /*
- * Whether opening the path is over at once and does the same in whichever process does it. Not so for FIFOs, terminals and
- * other devices, which may block or act when opened, and for files of /proc, which tell who opened them.
+ * Whether opening the path returns at once and has the same effect in any process. FIFOs, terminals and other devices may block
+ * or act when opened, and files of /proc depend on the process that opens them.
  */
 static inline int noshell_opens_plainly(const char *path) {
     struct stat status;
     if (noshell_stat(path, &status) < 0)
         return 1;
     if (S_ISREG(status.st_mode))
-        /* /proc has no device of its own, so a file with one needs no closer look. */
+        /* /proc has no block device, so a file on one needs no further check. */
         return major(status.st_dev) != 0 || !noshell_is_in_proc(path);
     /* null, zero, full, random and urandom */
     if (S_ISCHR(status.st_mode))

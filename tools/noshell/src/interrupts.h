@@ -13,15 +13,15 @@ noshell_signals noshell_interrupts_ignore(void);
 void noshell_interrupts_restore(void);
 
 /*
- * The shell that there would have been stands in the same process group as its command, and Ctrl-C would have ended both.
+ * A shell would be in the same process group as its command, and Ctrl-C would end both.
  * Ignored but blocked signals wait, so whether that happened can be told afterwards: the status is what the caller would
  * have got. Both signals must be blocked in the calling thread; neither waits any longer on return.
  * bash ends by SIGINT only if its command did, and never by SIGQUIT.
  */
 int noshell_interrupts_status(int status, int reported, int is_bash);
 
-/* The same where no signal can have waited: a command that a signal of the keyboard ended, in the foreground of a terminal,
- * is taken to have been ended from there, together with its shell. */
+/* The same without pending signals as evidence: if a command in the foreground of a terminal dies by a keyboard signal, the terminal is
+ * taken to have sent it, to the shell as well. */
 int noshell_interrupts_guess(int status, int reported);
 
 /* For fork. */

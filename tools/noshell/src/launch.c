@@ -1,5 +1,5 @@
 /*
- * noshell_spawn: the parent's side, the child's, and the way by posix_spawn.
+ * noshell_spawn: the parent's side and the child's.
  *
  * Invariant: between clone3 and execve the child makes system calls and nothing else; it shares the parent's memory.
  */
@@ -17,7 +17,7 @@
 #include "fallback.h"
 #include "file.h"
 
-/* What spawn_by_clone says when the kernel lacks clone3 or CLONE_CLEAR_SIGHAND, or a filter forbids it. */
+/* The result of spawn_by_clone if the kernel lacks clone3 or CLONE_CLEAR_SIGHAND, or a filter forbids it. */
 #define NO_CLONE3 (-1)
 
 /* struct sigaction as the kernel has it. */
@@ -42,7 +42,7 @@ static long duplicate(int from, int to) {
     return from == to ? noshell_call3(SYS_fcntl, to, F_SETFD, 0) : noshell_call3(SYS_dup3, from, to, 0);
 }
 
-/* n>&m: a descriptor that closes on execve does not exist for a shell, and so not for its redirections. */
+/* n>&m: a shell does not have the descriptors that close on execve, so its redirections cannot use them. */
 static long duplicate_open(const struct noshell_redirection *redirection) {
     long flags;
     if (redirection->source == redirection->fd)
@@ -83,7 +83,7 @@ static long redirect(const struct noshell_redirection *redirection) {
     }
 }
 
-/* A descriptor that is wanted as one standard stream may stand where another goes: then it is moved away first. */
+/* If the source of one standard stream has the number of another, moves it away first. */
 static long move_away(int streams[3]) {
     for (int i = 0; i < 3; i++) {
         if (streams[i] < 0 || streams[i] > 2 || streams[i] == i)
@@ -96,7 +96,7 @@ static long move_away(int streams[3]) {
     return 0;
 }
 
-/* Moves the ends of pipes to their places. Those were made closing on execve, so what remains of them vanishes. */
+/* Duplicates the ends of pipes to the standard streams. The originals close on execve. */
 static long place_streams(const struct noshell_spawn *spawn) {
     int streams[3] = {spawn->streams[0], spawn->streams[1], spawn->streams[2]};
     long result = move_away(streams);
@@ -138,8 +138,8 @@ static long prepare(const struct noshell_spawn *spawn) {
     return result;
 }
 
-/* What is blocked while there is a child of ours: what stays blocked, and what the child would lose while it still ignores
- * it. */
+/* The signals that are blocked while the child is made: those that stay blocked, and those that the child would lose while it still
+ * ignores them. */
 static noshell_signals blocked_at_first(const struct noshell_spawn *spawn) {
     return spawn->held | spawn->defaults;
 }
@@ -174,7 +174,7 @@ static int run_child(void *argument) {
     return 127;
 }
 
-/* Forgets a child that did not get as far as its program. */
+/* Reaps a child that did not execute its program. */
 static void reap(const struct noshell_spawn *spawn) {
     while (noshell_call4(SYS_wait4, spawn->pid, NULL, NOSHELL_WAIT_ALL, NULL) == -EINTR)
         continue;
@@ -223,7 +223,7 @@ static int spawn_by_clone(struct noshell_spawn *spawn) {
 }
 
 int noshell_spawn(struct noshell_spawn *spawn) {
-    /* Once the kernel has said that it has no clone3, it is not asked again. */
+    /* Set once clone3 has turned out to be missing. */
     static atomic_bool missing;
     if (!atomic_load_explicit(&missing, memory_order_relaxed)) {
         int error = spawn_by_clone(spawn);

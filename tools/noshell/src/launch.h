@@ -1,8 +1,7 @@
 /*
- * Starting a program: clone3 that shares memory, with the child's work in system calls alone; posix_spawn where the kernel
- * has no clone3 or forbids it. The calling thread stops until the child has called execve, or, when it is going to wait for
- * the child's end anyway, does not: the child then runs undisturbed, and the processor changes hands twice instead of four
- * times.
+ * Starting a program by clone3 with shared memory; the child makes system calls only. posix_spawn is used where clone3 is missing or
+ * forbidden. The calling thread stops until the child has called execve, unless the spawn is unwatched, which saves two context
+ * switches.
  *
  * Thread-safe. The kernel takes the caller's handlers away as it makes the child, so none runs there.
  */
@@ -17,7 +16,7 @@
 /* The bytes of stack that the child takes, at most. */
 #define NOSHELL_CHILD_STACK 8192
 
-/* What a child executes when its program cannot be executed: a shell, which reports the reason. */
+/* The program that a child executes if its own cannot be executed: a shell, which reports the reason. */
 struct noshell_alternative {
     const char *path;
     char *const *argv;

@@ -1,10 +1,9 @@
 /*
- * A lock for what is shared between threads, that fork() and handlers of signals get along with.
+ * A lock that is safe with fork() and signal handlers.
  *
- * A fork copies locks as they are, and in the child nobody would unlock what another thread held: so a fork takes them all
- * first. A handler may run between any two instructions of a thread that holds one, and may itself fork or call system():
- * then it must not wait for the thread that it has interrupted. A mutex cannot tell whose it is at every instruction; this
- * is one word, which is its holder.
+ * A fork copies locks in their current state, and the child has no thread to release those that other threads hold, so a fork takes
+ * all locks first. A handler may interrupt a thread that holds a lock, and may itself fork or call system(); it must not wait for
+ * the thread that it interrupted. A mutex does not reveal its holder at each instruction. This lock is one word, which names it.
  */
 #ifndef NOSHELL_LOCK_H
 #define NOSHELL_LOCK_H
@@ -20,7 +19,7 @@
 #define NOSHELL_FUTEX_WAKE 129
 
 struct noshell_lock {
-    _Atomic(pthread_t) holder; /* 0: nobody */
+    _Atomic(pthread_t) holder; /* 0: free */
     atomic_uint given;         /* how often; a futex */
     atomic_int waiting;        /* threads */
     int passed;                /* forks that came by and had it already; belongs to the holder */
@@ -35,14 +34,14 @@ static inline pthread_t noshell_lock_try(struct noshell_lock *lock) {
     return holder;
 }
 
-/* Takes the lock: 1, or 0 when this thread has it, which a handler has then interrupted. */
+/* Takes the lock: 1, or 0 if this thread holds it already and a handler has interrupted it. */
 static inline int noshell_lock_take(struct noshell_lock *lock) {
     pthread_t holder = noshell_lock_try(lock);
     if (holder == 0 || holder == pthread_self())
         return holder == 0;
     atomic_fetch_add(&lock->waiting, 1);
     for (;;) {
-        /* Who gives it after this is read makes the wait end at once. */
+        /* If the lock is released after this load, the wait returns at once. */
         unsigned given = atomic_load(&lock->given);
         if (noshell_lock_try(lock) == 0)
             break;

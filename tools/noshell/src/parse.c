@@ -149,7 +149,7 @@ static enum noshell_reason unquoted_byte(struct reader *r, struct word *word, en
     case '`':
         return NOSHELL_EXPANSION;
     case '*': case '?': case '[':
-        /* The value of an assignment is no pattern; but bash reads a[i]=v as an assignment too. */
+        /* Assigned values are not patterns; but bash also accepts a[i]=v as an assignment. */
         if (!word->assignment)
             return NOSHELL_PATTERN;
         break;
@@ -295,7 +295,7 @@ static enum noshell_reason read_word_or_number(struct reader *r) {
     return reason;
 }
 
-/* A newline ends the command. What follows must be nothing; bash treats the last command of its text in a special way, and
+/* A newline ends the command. Nothing may follow it; bash treats the last command of its text in a special way, and
  * takes nothing but the very end for the end. */
 static enum noshell_reason after_newline(struct reader *r) {
     r->at++;

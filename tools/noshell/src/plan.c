@@ -1,7 +1,7 @@
 /* The decision how a command is run: see plan.h. */
 #define _GNU_SOURCE
 #include "plan.h"
-#include "death.h"
+#include "termination.h"
 #include "search.h"
 #include "statistics.h"
 
@@ -15,12 +15,12 @@
 
 #define FOUND_SIZE ((size_t)PATH_MAX)
 
-/* What the C library maps for its child. We could do without, but a caller that has no memory is to be told so. */
+/* The stack that the C library maps for its child. A caller whose address space is exhausted must get the same error. */
 #define LIBRARY_STACK ((size_t)36 << 10)
 
 static char *const no_environment[] = {NULL};
 
-/* A shell gives privileges up that it was not asked to keep. */
+/* A shell drops set-user-ID and set-group-ID privileges. */
 static int has_privileges(void) {
     uid_t user[3];
     gid_t group[3];
@@ -28,7 +28,7 @@ static int has_privileges(void) {
            noshell_call3(SYS_getresgid, &group[0], &group[1], &group[2]) < 0 || user[0] != user[1] || group[0] != group[1];
 }
 
-/* dash takes SIGCHLD for itself, and so tells of the death of a command, of which its caller has asked not to hear. */
+/* dash handles SIGCHLD itself, and so reports the death of a command even if its caller ignores the signal. */
 static int is_child_ignored(void) {
     struct sigaction action;
     return sigaction(SIGCHLD, NULL, &action) < 0 || action.sa_handler == SIG_IGN || action.sa_flags & SA_NOCLDWAIT;
@@ -48,15 +48,15 @@ static enum noshell_reason plan_for_bash(struct noshell_plan *plan, const char *
     enum noshell_reason reason = noshell_parse(text, length, NOSHELL_DIALECT_BASH, memory, &plan->command);
     if (!reason)
         reason = noshell_environment_of_bash(environment, &plan->command, &plan->scratch, &plan->environment);
-    /* bash hands on the mask that it was given, but lets SIGCHLD through. */
+    /* bash passes its signal mask on, but unblocks SIGCHLD. */
     plan->spawn.keep_mask = 1;
     plan->spawn.unmasked = NOSHELL_SIGNAL(SIGCHLD);
-    /* It becomes the command, unless there are redirections: those are made in a child of its. */
+    /* It executes the command itself, unless there are redirections, for which it forks. */
     plan->waits = plan->command.redirection_count > 0;
     return reason;
 }
 
-/* The questions in the order of their cost: the grammar is free, the shell is asked only when that matters. */
+/* Checks in the order of their cost: first the grammar, then system calls. */
 static enum noshell_reason plan_words(struct noshell_plan *plan, const char *text, size_t length,
                                       char *const *environment) {
     void *memory = noshell_scratch_part(&plan->scratch, noshell_parse_room(length));
@@ -114,7 +114,7 @@ static noshell_signals ignored_by_libc(void) {
 
 static void init_spawn(struct noshell_spawn *spawn) {
     memset(spawn, 0, sizeof *spawn);
-    /* Our callers know how to find a child that never became a program, and nobody else shall hear of it. */
+    /* A child that never executes its program raises no SIGCHLD; our callers wait for it with __WALL. */
     spawn->exit_signal = 0;
     spawn->ignored = ignored_by_libc();
     for (int i = 0; i < 3; i++)

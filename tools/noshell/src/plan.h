@@ -16,8 +16,8 @@
 struct noshell_plan {
     enum noshell_reason reason; /* NOSHELL_DIRECT, or why /bin/sh is started */
     enum noshell_shell shell;
-    int waits; /* the shell would wait for the direct command and make a status of 128 + n of its death by a signal, */
-    int tells; /* and print a word on it */
+    int waits; /* the shell would wait for the direct command and turn a death by signal n into status 128 + n, */
+    int tells; /* and report it */
     struct noshell_scratch scratch;
     struct noshell_command command;
     struct noshell_environment environment;
@@ -29,7 +29,7 @@ struct noshell_plan {
     struct noshell_alternative alternative; /* only if the plan owns its inputs */
 };
 
-/* Whether a plan points to the caller's text and environment, or owns copies so that a child may use it after the call. */
+/* A plan either points to the caller's text and environment, or owns copies so that a child may use it after the call. */
 enum noshell_inputs { NOSHELL_INPUTS_BORROWED, NOSHELL_INPUTS_COPIED };
 
 /* Plans the command; NULL if the C library's own function must be called. The plan lies in its own scratch memory, so that a
@@ -40,19 +40,19 @@ struct noshell_plan *noshell_plan_make(const char *text, enum noshell_inputs inp
  * command to the shell, for as long as it has not ended. 1, or 0 if this plan does not allow it. */
 int noshell_plan_detach(struct noshell_plan *plan, volatile int *used_shell);
 
-/* Why noshell_plan_make, or what came after it, left the command to the C library's own function. */
+/* The reason why noshell_plan_make, or a later step, left the command to the C library's own function. */
 enum noshell_reason noshell_plan_refusal(const char *text);
 
 /* Turns a direct plan into one that starts /bin/sh. */
 void noshell_plan_shell(struct noshell_plan *plan, const char *text, enum noshell_reason reason);
 
-/* Why a direct command is given to the shell that could not be started because of this errno. */
+/* The reason for giving a direct command to the shell after this errno. */
 enum noshell_reason noshell_plan_why(int error);
 
 void noshell_plan_drop(struct noshell_plan *plan);
 
-/* Spawns what was planned; a direct command that cannot be started is given to the shell, which then says why.
- * 0, or the errno because of which the shell was not started either. A spawn that is not watched can fail later: then
+/* Spawns the planned command; a direct command that cannot be started goes to the shell, which reports the reason.
+ * 0, or the errno of starting the shell. A spawn that is not watched can fail later: then
  * plan->spawn.error is set when the child has ended, and the caller turns to the shell itself. */
 int noshell_plan_spawn(struct noshell_plan *plan, const char *text);
 

@@ -16,7 +16,7 @@
 
 #define REPLACEMENT __attribute__((visibility("default")))
 
-/* In the order in which they are taken where one is held already. */
+/* In the order in which nested locks are taken. */
 static void before_fork(void) {
     noshell_lock_before_fork(&noshell_streams_lock);
     noshell_lock_before_fork(&noshell_interrupts_lock);

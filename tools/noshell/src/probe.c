@@ -1,11 +1,11 @@
 /*
- * The probe: a script in which shells differ, run by /bin/sh in an environment made for it, and what dash and bash answer.
+ * The probe: a script on which shells differ, run by /bin/sh in a fixed environment, and the answers of dash and bash.
  *
- * The shell is no child of this process: one between, which shares memory, waits for it and is itself waited for in a way
- * that no SIGCHLD tells of and no waitpid of the program sees.
+ * The shell is not a child of this process. An intermediate process, which shares memory, waits for the shell, and this process
+ * waits for the intermediate one in a way that raises no SIGCHLD and is invisible to the program's waitpid.
  *
- * The shell writes into a file in memory, which is read when it has ended: a pipe would wake somebody for each line. Its
- * standard input is the writing end of a pipe, whose other end tells when the shell and all that it started have gone.
+ * The shell writes to a file in memory, which is read when it has ended; a pipe would wake the reader for each line. The shell's
+ * standard input is the writing end of a pipe, whose other end reports when the shell and all its children have ended.
  */
 #define _GNU_SOURCE
 #include "probe.h"
@@ -22,12 +22,12 @@
 
 #define ANSWER_MAX 2048
 
-/* A shell that says nothing for so long is none of those that are known. */
+/* A shell that takes longer is treated as unknown. */
 #define PATIENCE_MS 2000
 
 /*
- * What is asked, line by line: which escapes echo reads; whether [[ is a word of the language; what a variable holds that
- * was not given or that the shell sets itself; which names it hands on; whether it knows a builtin of bash.
+ * Line by line: the escapes that echo interprets; whether [[ is a keyword; variables that were not given or that the shell sets
+ * itself; the exported names; whether bash's builtin let exists.
  */
 static const char who_script[] = "echo '\\0101-\\c'\n"
                                  "echo\n"
@@ -37,13 +37,13 @@ static const char who_script[] = "echo '\\0101-\\c'\n"
                                  "type echo let";
 
 /*
- * Of a last command that a signal ended, whether the shell waited and tells of it. The command is a subshell, which may
- * write no byte to a file and then writes one. A fork is a third of the price of all questions, and most commands are ended
- * by nobody: so this one waits until it matters.
+ * Whether the shell waits for its last command and reports its death by a signal. The command is a subshell that exceeds its file
+ * size limit. Forking it takes a third of the time of the whole probe, and few commands die by a signal, so this script runs
+ * only when the answer matters.
  */
-static const char death_script[] = "(ulimit -f 0; echo)";
-static const char dash_death[] = "File size limit exceeded%\n";
-static const char bash_death[] = "";
+static const char termination_script[] = "(ulimit -f 0; echo)";
+static const char dash_termination[] = "File size limit exceeded%\n";
+static const char bash_termination[] = "";
 
 static char *const variables[] = {"IFS=x", "OPTIND=7", "PPID=1", "PWD=/proc", "no.name=1", "B=2", "A=1", "A=3", NULL};
 
@@ -59,7 +59,7 @@ static const char dash[] = "A-\n"
                            "echo is a shell builtin\n"
                            "let: not found\n";
 
-/* The PATH that bash was built with differs from system to system, and does not matter. */
+/* bash's built-in PATH differs between systems and does not matter. */
 static const char bash[] = "\\0101-\\c\n"
                            "\n"
                            "0\n"
@@ -75,11 +75,11 @@ static const char bash[] = "\\0101-\\c\n"
                            "let is a shell builtin\n";
 
 struct probe {
-    char *between_stack; /* of the process between; the shell's child code has its own */
-    int is_between;      /* whether there is one */
+    char *between_stack; /* of the intermediate process; the shell's child code has its own */
+    int is_between;      /* whether there is an intermediate process */
     struct noshell_spawn spawn;
     char *words[4];
-    char *answer; /* whole, and NUL at its end, if `asked` */
+    char *answer; /* complete and terminated by NUL if `asked` */
     int asked;
 };
 
@@ -97,7 +97,7 @@ static void set_up(struct probe *probe, int file, int end) {
     spawn->close_others = 1;
 }
 
-/* A file of a size that it keeps: a shell that says too much is told so. */
+/* A file of fixed size, so that a shell that writes too much gets an error. */
 static long make_file(void) {
     long file = noshell_call2(SYS_memfd_create, "", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file >= 0 && (noshell_call2(SYS_ftruncate, file, ANSWER_MAX) < 0 ||
@@ -109,8 +109,8 @@ static long make_file(void) {
 }
 
 /*
- * The signal that ends the subshell dumps core. A limit of nothing would not keep the kernel from that where cores go to a
- * program, but a limit of one byte does. Only the process between may limit itself.
+ * The signal that ends the subshell dumps core. Where cores are piped to a program, the kernel ignores a limit of zero but honours
+ * a limit of one byte. Only the intermediate process may limit itself.
  */
 static void forbid_core(const struct probe *probe) {
     static const struct rlimit limit = {1, 1};
@@ -118,14 +118,14 @@ static void forbid_core(const struct probe *probe) {
         noshell_call4(SYS_prlimit64, 0, RLIMIT_CORE, &limit, NULL);
 }
 
-/* 1 when the other end was closed in time. */
+/* 1 if the other end was closed in time. */
 static int is_over(int end) {
     struct pollfd wait = {.fd = end};
     struct timespec patience = {.tv_sec = PATIENCE_MS / 1000};
     return noshell_syscall(SYS_ppoll, (long)&wait, 1, (long)&patience, 0, sizeof(noshell_signals), 0) > 0;
 }
 
-/* Waits for the shell: 1 when its end came in time. */
+/* Waits for the shell: 1 if it ended in time. */
 static int await(struct probe *probe, int end) {
     int over = is_over(end);
     if (!over)
@@ -135,7 +135,7 @@ static int await(struct probe *probe, int end) {
     return over;
 }
 
-/* Runs the shell with its answers going to the file. 1 when it came to its end. */
+/* Runs the shell with its output in the file. 1 if it ended in time. */
 static int run_shell(struct probe *probe, int file) {
     int ends[2];
     int started, over;
@@ -149,7 +149,7 @@ static int run_shell(struct probe *probe, int file) {
     return over;
 }
 
-/* The process between. Its descriptors are copies: what it opens, the program never sees. */
+/* The intermediate process. It has a descriptor table of its own, so the program sees none of its files. */
 static int ask(void *argument) {
     struct probe *probe = argument;
     long file = make_file();
@@ -163,8 +163,8 @@ static int ask(void *argument) {
 }
 
 /*
- * Runs `ask` in the process between, which makes no signal when it ends. Without clone3 the shell is this process's own
- * child for a moment, and handlers in this thread, which might wait for it, stay out.
+ * Runs `ask` in the intermediate process, which raises no signal when it ends. Without clone3, the shell is briefly a child of this
+ * process, and this thread's handlers, which might wait for it, are blocked.
  */
 static void run_asking(struct probe *probe) {
     struct noshell_clone_arguments arguments = {
@@ -196,8 +196,7 @@ static const char *skip_text(const char *text, const char *skipped) {
     return strncmp(text, skipped, strlen(skipped)) == 0 ? text + strlen(skipped) : text;
 }
 
-/* Compares; a hash sign stands for digits, an at sign for whatever comes before the next bar, a percent sign for the remark
- * that there is a core, or nothing. */
+/* Matches an answer: # matches digits, @ matches everything up to the next bar, % matches an optional " (core dumped)". */
 static int matches(const char *answer, const char *pattern) {
     for (; *pattern; pattern++) {
         const char *from = answer;
@@ -223,7 +222,7 @@ static enum noshell_shell judge(const char *answer) {
     return matches(answer, bash) ? NOSHELL_SHELL_BASH : NOSHELL_SHELL_UNKNOWN;
 }
 
-/* Has a script answered. 1, and *scratch is to be given back; or 0. */
+/* Runs a script. 1, and the caller gives *scratch back; or 0. */
 static int put(struct probe *probe, const char *script, struct noshell_scratch *scratch) {
     *probe = (struct probe){.words = {"sh", "-c", (char *)script, NULL}};
     if (noshell_scratch_take(scratch, 2 * NOSHELL_CHILD_STACK + ANSWER_MAX + 64) < 0)
@@ -248,12 +247,12 @@ int noshell_probe(enum noshell_shell *shell) {
     return 1;
 }
 
-int noshell_probe_death(enum noshell_shell shell, int *does) {
+int noshell_probe_termination(enum noshell_shell shell, int *does) {
     struct noshell_scratch scratch;
     struct probe probe;
-    if (!put(&probe, death_script, &scratch))
+    if (!put(&probe, termination_script, &scratch))
         return 0;
-    *does = matches(probe.answer, shell == NOSHELL_SHELL_DASH ? dash_death : bash_death);
+    *does = matches(probe.answer, shell == NOSHELL_SHELL_DASH ? dash_termination : bash_termination);
     noshell_scratch_give(&scratch);
     return 1;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What execvp searches when there is no PATH. */
+/* The search path of execvp if PATH is not set. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
 void noshell_program_init(struct noshell_spawn *spawn) {
@@ -32,7 +32,7 @@ static int check(const char *path) {
     return (int)-noshell_call3(SYS_faccessat, AT_FDCWD, path, X_OK);
 }
 
-/* Looks in the directories of PATH. What must not be executed is passed over, and remembered. */
+/* Searches the directories of PATH. Skips files without permission, but reports EACCES if no other is found. */
 static int search(const char *name, char *buffer, size_t size) {
     const char *path = getenv("PATH");
     size_t length = strlen(name);

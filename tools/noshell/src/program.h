@@ -6,11 +6,11 @@
 
 #include "launch.h"
 
-/* Looks `file` up as execvp does, fills in path, argv and envp (NULL: the caller's), and spawns; a file that is no program
- * but could be a script is given to /bin/sh, as by execvp. 0 or an errno. */
+/* Searches for `file` as execvp does, fills in path, argv and envp (NULL: the caller's), and spawns. Like execvp, it runs a file in an
+ * unknown format with /bin/sh. 0 or an errno. */
 int noshell_program_start(struct noshell_spawn *spawn, const char *file, const char *const *argv, const char *const *envp);
 
-/* A spawn that inherits everything. */
+/* Initializes a spawn that inherits everything. */
 void noshell_program_init(struct noshell_spawn *spawn);
 
 #endif

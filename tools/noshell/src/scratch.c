@@ -1,4 +1,4 @@
-/* Memory for the time of one call: see scratch.h. */
+/* Memory for one call: see scratch.h. */
 #define _GNU_SOURCE
 #include "scratch.h"
 #include "kernel.h"
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* What is kept: enough for nearly every command with nearly every environment. */
+/* The size of the kept region: enough for nearly every command and environment. */
 #define KEPT_SIZE ((size_t)64 << 10)
 
 enum { FREE, TAKEN, GIVEN_WITH_CHILD };

@@ -1,8 +1,8 @@
 /*
- * Memory for the time of one call, without malloc: system() is called by handlers of crashed programs too, and errno,
- * malloc's locks and its statistics stay as they were.
+ * Memory for one call, without malloc: programs call system() even from the handlers of their crashes, and errno, malloc's locks
+ * and its statistics must stay as they were.
  *
- * Thread-safe. One region is kept for whoever comes first; others map their own.
+ * Thread-safe. The process keeps one region; calls that find it taken map their own.
  */
 #ifndef NOSHELL_SCRATCH_H
 #define NOSHELL_SCRATCH_H
@@ -16,7 +16,7 @@ struct noshell_scratch {
     char *next;
 };
 
-/* Takes room for `size` bytes. 0, or -1 when there is no memory. */
+/* Takes `size` bytes. 0, or -1 if memory runs out. */
 int noshell_scratch_take(struct noshell_scratch *scratch, size_t size);
 void noshell_scratch_give(struct noshell_scratch *scratch);
 
@@ -30,7 +30,7 @@ void noshell_scratch_after_fork(void);
 /* The bytes that are left. */
 size_t noshell_scratch_rest(const struct noshell_scratch *scratch);
 
-/* Whether there is address space for `size` bytes more, which are not taken. */
+/* Checks for address space for `size` more bytes without taking them. */
 enum noshell_room { NOSHELL_ROOM_NONE, NOSHELL_ROOM_LIMITED, NOSHELL_ROOM_UNLIMITED };
 enum noshell_room noshell_scratch_room(size_t size);
 

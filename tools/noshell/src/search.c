@@ -27,7 +27,7 @@ int noshell_is_command(const char *path) {
 
 enum noshell_reason noshell_search(const char *name, const char *path, char *buffer, size_t size, const char **found) {
     size_t length = strlen(name);
-    /* A shell asks nothing more of a path either. What cannot be executed, execve tells, and then the shell says so. */
+    /* A shell does not check a path either. If execve fails, the shell reports the error. */
     if (memchr(name, '/', length)) {
         *found = name;
         return NOSHELL_DIRECT;

@@ -8,11 +8,11 @@
 
 #include "parse.h"
 
-/* Finds `name` in the directories of `path`, or takes it as it is when it holds a slash. What was found is put into
+/* Searches for `name` in the directories of `path`, or takes it as a path if it contains a slash. The result is put into
  * `buffer` of `size` bytes, or `name` itself is returned in *found. */
 enum noshell_reason noshell_search(const char *name, const char *path, char *buffer, size_t size, const char **found);
 
-/* Whether the path is a file that may be executed, as far as that can be told without trying. */
+/* Whether the path is a file that appears to be executable. */
 int noshell_is_command(const char *path);
 
 #endif

@@ -85,12 +85,12 @@ enum noshell_shell noshell_shell_find(void) {
     return shell;
 }
 
-static int probe_death(enum noshell_shell shell) {
+static int probe_termination(enum noshell_shell shell) {
     int does;
     if (is_sure)
         return found == shell;
     /* /bin/sh may have been replaced meanwhile, or the probe may fail. Then the earlier answer stands. */
-    if (!is_known || found != shell || !noshell_probe_death(shell, &does))
+    if (!is_known || found != shell || !noshell_probe_termination(shell, &does))
         return 1;
     is_sure = 1;
     if (!does)
@@ -103,7 +103,7 @@ int noshell_shell_is_sure(enum noshell_shell shell) {
     int sure;
     if (!noshell_lock_take(&noshell_shell_lock))
         return 1;
-    sure = probe_death(shell);
+    sure = probe_termination(shell);
     noshell_lock_give(&noshell_shell_lock);
     errno = saved;
     return sure;

@@ -18,9 +18,8 @@ enum noshell_shell {
 /* Identifies /bin/sh, or returns the cached answer while the file is the same. Thread-safe. */
 enum noshell_shell noshell_shell_find(void);
 
-/* Whether the shell also treats a command's death by a signal as that kind of shell does. The first call for a shell that is
- * not in the list of build IDs runs it to find out; if the answer is no, the shell counts as unknown from then on and is taken to
- * exec its last command. Thread-safe; preserves errno. */
+/* Whether the shell also treats a command's death by a signal as that kind of shell does. For a shell without a listed build ID, the
+ * first call runs it to find out. If the answer is no, the shell counts as unknown from then on. Thread-safe; preserves errno. */
 int noshell_shell_is_sure(enum noshell_shell shell);
 
 /* For fork. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the environment said at the first call. */
+/* The setting in the environment at the first call. */
 enum { NOT_READ, ON, OFF, TRACED };
 static atomic_int mode;
 

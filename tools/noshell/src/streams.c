@@ -1,8 +1,8 @@
 /* popen(): see streams.h. */
 #define _GNU_SOURCE
 #include "streams.h"
-#include "attendant.h"
-#include "death.h"
+#include "supervisor.h"
+#include "termination.h"
 #include "interrupts.h"
 #include "libc.h"
 #include "plan.h"
@@ -23,10 +23,10 @@ struct stream {
     FILE *file; /* its descriptor may change: freopen */
     pid_t pid;    /* 0: the C library's popen made it */
     enum noshell_shell shell;
-    int shell_waits; /* the shell would have made a status of its own of a death by a signal, */
-    int shell_tells; /* and printed a word on it */
+    int shell_waits; /* the shell would have turned a death by a signal into an exit status, */
+    int shell_tells; /* and reported it */
     int flags;    /* of the descriptor, while they are changed for a moment */
-    struct noshell_attendant *attendant; /* or NULL */
+    struct noshell_supervisor *supervisor; /* or NULL */
     volatile int *used_shell; /* of a command that may still become the shell; or NULL */
     struct noshell_stderr place; /* where a shell would report the command's death; the path is ours */
 };
@@ -100,7 +100,7 @@ static void enter(struct stream stream, const struct mode *mode) {
     atomic_fetch_add_explicit(&stream_count, 1, memory_order_relaxed);
 }
 
-/* Where dash would have told of a death by a signal, when there is no attendant to do so. */
+/* Remembers where dash would have reported a death by a signal, if there is no supervisor. */
 static void keep_place(struct stream *stream, const struct noshell_stderr *place) {
     stream->shell_tells = 1;
     stream->place = *place;
@@ -108,15 +108,15 @@ static void keep_place(struct stream *stream, const struct noshell_stderr *place
         stream->place.path = strdup(place->path);
 }
 
-/* Spawns a direct command as dash's, whose death is told in the pipe by an attendant, elsewhere by pclose. */
+/* Spawns a direct command in place of dash. A supervisor reports its death if the report goes into the pipe, pclose otherwise. */
 static int spawn_for_dash(struct noshell_plan *plan, const char *text, int child_fd, struct stream *stream) {
     const struct noshell_command *command = &plan->command;
     struct noshell_stderr place = noshell_stderr_find(command->redirections, command->redirection_count, child_fd);
     int error;
     if (place.fd == NOSHELL_STDERR_IN_PIPE && child_fd == STDOUT_FILENO) {
-        /* The caller gets a SIGCHLD for an attendant in vain, so there should be none. */
+        /* A supervisor whose command cannot start would raise a SIGCHLD, so that is checked first. */
         error = !noshell_is_command(plan->spawn.path) || !noshell_shell_is_sure(NOSHELL_SHELL_DASH) ||
-                noshell_attendant_start(&plan->spawn, plan->spawn.streams[child_fd], &stream->attendant, &stream->pid);
+                noshell_supervisor_start(&plan->spawn, plan->spawn.streams[child_fd], &stream->supervisor, &stream->pid);
         if (!error)
             return 0;
         noshell_plan_shell(plan, text, NOSHELL_NOT_EXECUTED);
@@ -311,9 +311,9 @@ static int close_and_wait(struct stream *stream) {
         noshell_recount();
     }
     if (stream->shell_waits && WIFSIGNALED(status) && noshell_shell_is_sure(stream->shell)) {
-        reported = noshell_interrupts_guess(status, noshell_death_status(status));
+        reported = noshell_interrupts_guess(status, noshell_termination_status(status));
         if (stream->shell_tells && !WIFSIGNALED(reported))
-            noshell_death_report(status, stream->place);
+            noshell_termination_report(status, stream->place);
     }
     return reported ? reported : flushed;
 }
@@ -325,8 +325,8 @@ static enum noshell_closing close_ours(FILE *file, int *result) {
     *result = close_and_wait(&stream);
     free((void *)stream.place.path);
     free((void *)stream.used_shell);
-    if (stream.attendant)
-        noshell_attendant_free(stream.attendant);
+    if (stream.supervisor)
+        noshell_supervisor_free(stream.supervisor);
     return NOSHELL_CLOSED;
 }
 

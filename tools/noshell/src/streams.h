@@ -1,5 +1,5 @@
 /*
- * popen(): streams joined to commands, and the table of those that are open.
+ * popen(): the table of open streams and their commands.
  *
  * Thread-safe: a command is started and its stream entered in the table under one lock, so that no command started
  * meanwhile keeps another's pipe open.
@@ -14,7 +14,7 @@
 /* popen(): NULL with errno when the C library fails as well. */
 FILE *noshell_stream_open(const char *text, const char *type);
 
-/* What became of a stream that is being closed. */
+/* The result of closing a stream. */
 enum noshell_closing { NOSHELL_NOT_OURS, NOSHELL_CLOSED };
 
 /* Closes the stream and waits for its command, if noshell_stream_open made it; *result is what pclose() returns. A stream

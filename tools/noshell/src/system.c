@@ -1,7 +1,7 @@
-/* system(): see system.h. What each step does is POSIX.1-2017's page on system(), and what glibc does where it is silent. */
+/* system(): see system.h. The steps follow POSIX.1-2017's page on system(), and glibc where it is silent. */
 #define _GNU_SOURCE
 #include "system.h"
-#include "death.h"
+#include "termination.h"
 #include "interrupts.h"
 #include "plan.h"
 #include "statistics.h"
@@ -38,18 +38,18 @@ static int await(struct noshell_plan *plan, int cancel_state) {
     return waited == plan->spawn.pid ? status : -1;
 }
 
-/* What the shell would have made of it, which stood between. */
+/* The status that the shell would have returned, and its report of a death by a signal. */
 static int as_shell(struct noshell_plan *plan, int status) {
     int is_bash = plan->shell == NOSHELL_SHELL_BASH;
-    int reported = noshell_interrupts_status(status, noshell_death_status(status), is_bash);
+    int reported = noshell_interrupts_status(status, noshell_termination_status(status), is_bash);
     if ((reported != status || WIFSIGNALED(status)) && !noshell_shell_is_sure(plan->shell))
         return status;
     if (plan->tells && WIFSIGNALED(status) && !WIFSIGNALED(reported))
-        noshell_death_report(status, noshell_stderr_find(plan->command.redirections, plan->command.redirection_count, -1));
+        noshell_termination_report(status, noshell_stderr_find(plan->command.redirections, plan->command.redirection_count, -1));
     return reported;
 }
 
-/* Starts the command and waits for its end; signals stay held. 0, or the errno because of which it did not run. */
+/* Starts the command and waits for its end; signals stay blocked. 0, or the errno of the failure to run it. */
 static int start_and_wait(struct noshell_plan *plan, const char *text, int cancel_state, int *status) {
     int saved = errno;
     int error = noshell_plan_spawn(plan, text);
@@ -72,7 +72,7 @@ static int run(struct noshell_plan *plan, const char *text, int cancel_state, in
     plan->held = NOSHELL_SIGNAL(SIGCHLD);
     if (plan->waits)
         plan->held_directly = NOSHELL_SIGNAL(SIGINT) | NOSHELL_SIGNAL(SIGQUIT);
-    /* A trace tells before the command runs which way it goes, and must know. */
+    /* A trace line precedes the command's output and must know whether the command runs directly. */
     plan->spawn.unwatched = !noshell_is_traced();
     plan->spawn.defaults = noshell_interrupts_ignore();
     error = start_and_wait(plan, text, cancel_state, status);

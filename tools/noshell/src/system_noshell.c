@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-/* The statuses by which shells tell that they found no program, or one that they must not execute. */
+/* The statuses of shells for a program that is missing or not executable. */
 #define STATUS_NOT_FOUND (127 << 8)
 #define STATUS_NOT_EXECUTABLE (126 << 8)
 

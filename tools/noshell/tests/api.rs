@@ -24,7 +24,7 @@ mod libc_errno {
     pub(super) const EMFILE: i32 = 24;
 }
 
-/// What a scenario prints, on standard output and on standard error, when linked in both ways.
+/// The output of a scenario on standard output and standard error, linked in both ways.
 fn said(scenario: &str) -> (String, String) {
     let include = format!("-I{}", package().join("include").display());
     let folder = library_folder(Flavour::Release);
@@ -163,7 +163,7 @@ fn what_cannot_be_spawned_says_why() {
     );
 }
 
-/// The header is for whoever still writes C89, and for C++.
+/// The header compiles as C89 and as C++.
 #[test]
 fn the_header_compiles_everywhere() {
     let include = format!("-I{}", package().join("include").display());

@@ -85,7 +85,7 @@ fn random_commands_behave_under_bash() {
     behaves(Shell::Bash, 1);
 }
 
-/// Whether a shell takes a text for a whole command.
+/// Returns whether a shell accepts a text as a complete command.
 fn is_command(shell: Shell, command: &[u8]) -> bool {
     let mut process = Command::new(shell.name())
         .arg("-n")

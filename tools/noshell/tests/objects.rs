@@ -1,4 +1,4 @@
-//! What the compilers make of the sources: no warning from any of those that are here, and no call of another library's
+//! Checks of the compiled sources: no warning from any installed compiler, and no call of another library's
 //! function in what runs between `clone3` and `execve`, or beside the caller on its memory.
 //!
 //! **Invariant**: the library's own Makefile builds what is looked at.
@@ -14,7 +14,7 @@ const CHILDREN: [(&str, &[&str]); 4] = [
     ("clone", &[]),
     ("launch", &[]),
     ("death", &["strcmp"]),
-    ("attendant", &["mmap", "munmap"]),
+    ("supervisor", &["mmap", "munmap"]),
 ];
 
 /// One at a time: two builds of one folder would disturb each other.

@@ -1,5 +1,5 @@
-//! Programs that call `system`, `popen`, `pclose` and `fclose` in every situation that we could think of, run twice: with the
-//! C library's functions and with libnoshell's. What they print must be equal to the byte, and so must how they end.
+//! Programs that call `system`, `popen`, `pclose` and `fclose` in many situations. Each runs with the C library's functions and with
+//! libnoshell's; output and status must be identical.
 //!
 //! **Invariant**: each scenario runs in an empty folder that has one name on both sides, with the same environment.
 
@@ -46,7 +46,7 @@ fn seen(wrapper: Option<&Path>, program: &Path, scenario: &str, shell: Shell, no
     )
 }
 
-/// The lines in which two texts differ.
+/// The differing lines of two texts.
 fn differences(theirs: &str, ours: &str) -> String {
     let (theirs, ours): (Vec<_>, Vec<_>) = (theirs.lines().collect(), ours.lines().collect());
     let pairs = (0..theirs.len().max(ours.len())).map(|line| (line, theirs.get(line), ours.get(line)));

@@ -32,7 +32,7 @@ fn build_id(file: &[u8]) -> usize {
     file.windows(NOTE.len()).position(|bytes| bytes == NOTE).unwrap() + NOTE.len()
 }
 
-/// Whether the library lists the build ID of a shell of this machine.
+/// Returns whether the library lists the build ID of an installed shell.
 fn is_listed(shell: &Path) -> bool {
     let file = fs::read(shell).unwrap();
     let id = build_id(&file);

@@ -30,7 +30,7 @@ fn race(
     all_right(name, command, LIMIT, prepare);
 }
 
-/// Runs a program to its end, of which it must have nothing to complain.
+/// Runs a program to its end; it must report no error.
 fn all_right(
     name: &str,
     mut command: std::process::Command,

@@ -1,4 +1,4 @@
-/* Scenarios of noshell.h. What they print is held against what is written beside them in api.rs. */
+/* Scenarios of noshell.h. api.rs has the expected output. */
 #include "scenario.h"
 
 #include "noshell.h"

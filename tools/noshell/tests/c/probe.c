@@ -1,5 +1,5 @@
 /*
- * The child of the tests: tells what it was started with. What it does is its name, so that one program stands under many.
+ * The child of the tests, which prints how it was started. Its name selects what it does.
  *
  *   args a b …  the number of its arguments, and each in brackets       both      "out" and "err" on their streams
  *   vars        its environment, sorted                                  copy      standard input to standard output
@@ -32,7 +32,7 @@ static int args(int argc, char **argv) {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* What the tests set for themselves differs between the runs that are compared. */
+/* Variables that the tests set differ between the compared runs. */
 static int is_ours(const char *entry) {
     return strncmp(entry, "LD_PRELOAD=", 11) == 0 || strncmp(entry, "NOSHELL", 7) == 0 ||
            strncmp(entry, "ASAN_OPTIONS=", 13) == 0;

@@ -1,6 +1,6 @@
 /*
- * What the programs of scenarios share. A program runs the scenario that its argument names, or lists all without one.
- * What it prints is compared with what it prints when the C library's own functions are called, to the byte.
+ * Shared code of the scenario programs. A program runs the scenario that its argument names, or lists all without one. Its output is
+ * compared, byte by byte, with its output when it calls the C library's own functions.
  */
 #ifndef SCENARIO_H
 #define SCENARIO_H
@@ -77,7 +77,7 @@ __attribute__((unused)) static void run_both(const char *command) {
     }
 }
 
-/* Whether this process has a child left, running or dead. */
+/* Prints whether this process has a child left, running or dead. */
 __attribute__((unused)) static void show_children(void) {
     int result;
     errno = 0;

@@ -135,7 +135,7 @@ static void reaping_handler(void) {
     show_children();
 }
 
-/* A child of ours that finds no program to become is nobody's business: it makes no SIGCHLD, and no waitpid finds it. */
+/* A child that cannot execute its program raises no SIGCHLD, and no waitpid finds it. */
 static void failed_starts(void) {
     const char *commands[] = {"/nowhere/program", "/etc/passwd", "/nowhere/program >made", "/nowhere/program 2>&1", "/tmp 2>made"};
     run_system("code 0");

@@ -160,7 +160,7 @@ static void standard_streams_closed(void) {
     }
 }
 
-/* What stdio holds back is not written twice, nor before its time. */
+/* Buffered output is written once, and not early. */
 static void buffers(void) {
     setvbuf(stdout, NULL, _IOFBF, 4096);
     printf("before ");
@@ -180,7 +180,7 @@ static void shared_offset(void) {
     run_system("copy");
 }
 
-/* What the caller changes after popen has returned is not seen by a command that may not run yet. */
+/* Changes by the caller after popen has returned do not affect a command that does not run yet. */
 static void changed_afterwards(void) {
     char variable[] = "CHANGED=no";
     FILE *script = fopen("script", "w");
@@ -237,7 +237,7 @@ static void large(void) {
         size++;
     printf("%zu\n", size);
     end(stream);
-    /* It is stopped by the pipe that nobody reads to the end. */
+    /* The full pipe stops it. */
     stream = start("/usr/bin/head -c 3000000 /dev/zero", "r");
     getc(stream);
     end(stream);

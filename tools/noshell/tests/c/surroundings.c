@@ -165,7 +165,7 @@ static void search_path(void) {
     run_both("uname -s");
 }
 
-/* A file that somebody writes cannot be run. */
+/* A file that is open for writing cannot be executed. */
 static void busy_program(void) {
     int fd;
     write_program("busy", "#!/bin/sh\necho busy\n", 0755);

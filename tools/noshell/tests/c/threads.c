@@ -39,7 +39,7 @@ static void by_reading(int number) {
     stream = popen(command, number % 3 ? "r" : "re");
     if (!stream || !fgets(line, sizeof line, stream) || strcmp(line, expected) != 0)
         wrong(command, 0, -1);
-    /* The end of the pipe comes with the end of the command, unless somebody else has inherited it. */
+    /* The pipe ends with the command, unless another process has inherited it. */
     expect("end", EOF, getc(stream));
     expect(command, 0, number % 5 ? pclose(stream) : fclose(stream));
 }

@@ -1,5 +1,5 @@
 /*
- * Runs a program for which the kernel has no clone3, as before Linux 5.3 and below some sandboxes.
+ * Runs a program without clone3, as on kernels before 5.3 and in some sandboxes.
  *
  *   without_clone3 PROGRAM ARGUMENTS...
  */

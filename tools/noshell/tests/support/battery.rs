@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What calls the functions.
+/// The caller of the functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The machine's own C library.
@@ -23,10 +23,10 @@ pub enum Side {
     Traced,
 }
 
-/// What a call did.
+/// The results of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// What the function returned, and errno.
+    /// The function's result, and errno.
     pub returned: String,
     pub out: Vec<u8>,
     pub err: Vec<u8>,
@@ -106,7 +106,7 @@ fn prepared(shell: Shell, side: Side, root: &Path) -> Command {
     command
 }
 
-/// What the corpus expects to find.
+/// The files that the corpus expects.
 fn furnish(folder: &Path) {
     fs::create_dir(folder).unwrap();
     fs::create_dir(folder.join("sub")).unwrap();

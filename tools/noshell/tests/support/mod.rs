@@ -1,4 +1,4 @@
-//! What the tests of libnoshell share: the library and the C programs, built once; the two shells; scratch folders.
+//! Shared code of the tests: the library and the C programs, built once; the shells; scratch folders.
 //!
 //! Everything is built below the target's folder for temporary files, by the Makefile that `make build` uses, so that what
 //! is tested is what is installed.
@@ -154,7 +154,7 @@ pub fn children() -> &'static Path {
     })
 }
 
-/// A new, empty folder of a test; who asked for it removes it.
+/// A new, empty folder; the test removes it.
 ///
 /// It lies in memory where that is possible: tens of thousands of small files come and go.
 pub fn scratch(name: &str) -> PathBuf {
@@ -180,7 +180,7 @@ pub fn remove_scratch(folder: &Path) {
     let _ = fs::remove_dir(folder.parent().unwrap());
 }
 
-/// Whether programs can be written and run in a folder.
+/// Returns whether programs can be written to and run from a folder.
 fn runs_programs(folder: &Path) -> bool {
     let script = folder.join("try");
     let tried = fs::create_dir_all(folder)

@@ -1,6 +1,6 @@
-/* How dash tells a death by a signal: see death.h. */
+/* dash's reports of deaths by signals: see termination.h. */
 #define _GNU_SOURCE
-#include "death.h"
+#include "termination.h"
 #include "file.h"
 
 #include <signal.h>
@@ -40,7 +40,7 @@ static const char *const texts[] = {
 /* The first two real-time signals are the C library's own. */
 #define FIRST_REAL_TIME 34
 
-/* An attendant may call no function of another library: not even strcpy, which this loop must not become. */
+/* A supervisor may call no function of another library: not even strcpy, which this loop must not become. */
 static char *append(char *at, const char *text) {
     for (; *text; text++) {
         *at++ = *text;
@@ -64,7 +64,7 @@ static char *append_signal(char *at, int signal) {
     return append_number(append(at, "Real-time signal "), signal - FIRST_REAL_TIME);
 }
 
-int noshell_death_status(int status) {
+int noshell_termination_status(int status) {
     return WIFSIGNALED(status) ? (128 + WTERMSIG(status)) << 8 : status;
 }
 
@@ -114,11 +114,11 @@ int noshell_stderr_is_at_end(const struct noshell_redirection *redirections, siz
     return writers < 2;
 }
 
-void noshell_death_report(int status, struct noshell_stderr place) {
+void noshell_termination_report(int status, struct noshell_stderr place) {
     if (!WIFSIGNALED(status) || WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGPIPE)
         return;
     if (place.fd == NOSHELL_STDERR_FILE) {
-        /* The command has written to the file, so the shell's word follows at its end. */
+        /* The shell's report follows the command's own output. */
         long fd = noshell_call3(SYS_openat, AT_FDCWD, place.path, O_WRONLY | O_APPEND | O_CLOEXEC);
         if (fd < 0)
             return;
