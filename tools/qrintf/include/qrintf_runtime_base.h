@@ -45,7 +45,7 @@
 /* Tools that count a program's own functions leave these out; one's address in .text would tear its group apart too. */
 #define QRINTF_COMMON __unused__, __no_instrument_function__
 
-#define QRINTF_VERSION v2
+#define QRINTF_VERSION v3
 #define QRINTF_PASTE_(name, version) name##_##version
 #define QRINTF_PASTE(name, version) QRINTF_PASTE_(name, version)
 #define QRINTF_VERSIONED(name) QRINTF_PASTE(name, QRINTF_VERSION)

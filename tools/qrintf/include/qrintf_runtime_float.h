@@ -238,6 +238,63 @@ QRINTF_INLINE int qrintf_integer_digits(qrintf_parts_t v)
     return top >= 0 && top < 63 ? qrintf_digit_count(v.m >> (63 - top)) : QRINTF_DECIMALS_MAX;
 }
 
+/* Stores the lowest `length` bytes of a text, 1 to 16, without a branch on most lengths. */
+QRINTF_INLINE char *qrintf_store_to_16(char *p, qrintf_u128_t text, unsigned int length)
+{
+    char nowhere[16], *halves = length < 8 ? nowhere : p, *last = length < 8 ? nowhere + 8 : p + length - 8;
+    if (QRINTF_UNLIKELY(length < 4))
+        return qrintf_store_to_3(p, (qrintf_u32_t)text, length);
+    qrintf_store32(p, (qrintf_u32_t)text);
+    qrintf_store32(p + length - 4, (qrintf_u32_t)(text >> (length - 4) * 8));
+    qrintf_store64(halves, (qrintf_u64_t)text);
+    qrintf_store64(last, (qrintf_u64_t)(text >> (length - 8) % 16 * 8));
+    return p + length;
+}
+
+/* The most significant digits, the least and the greatest power of two that qrintf_short takes. */
+#define QRINTF_SHORT_DIGITS 8
+#define QRINTF_SHORT_FIRST (-14)
+#define QRINTF_SHORT_LAST 26
+
+/*
+ * %g of up to eight significant digits where its text has no exponent: the digits are scaled in one way for every
+ * exponent, and the point is put between them in a register, as no branch on either would be predicted. NULL elsewhere.
+ */
+QRINTF_INLINE char *qrintf_short(char *p, qrintf_parts_t v, int count)
+{
+    const qrintf_u64_t half = QRINTF_U64(0x8000000000000000);
+    qrintf_u64_t scaled, digits, rest, ascii, front;
+    qrintf_u128_t product, fraction, text;
+    int top = v.e + 63, shift = -v.e, length, zeros, point, end;
+    if (top < QRINTF_SHORT_FIRST || top > QRINTF_SHORT_LAST)
+        return (char *)0;
+    /* v * 10^4 without its fraction has `length` digits, so the first digit of v is that of 10^(length - 5). */
+    scaled = (qrintf_u64_t)((qrintf_u128_t)v.m * 625 >> (shift - 4));
+    length = qrintf_digit_count(scaled);
+    if (scaled == 0 || length > count + 4)
+        return (char *)0;
+    product = (qrintf_u128_t)v.m * qrintf_tens[count + 4 - length];
+    digits = (qrintf_u64_t)(product >> shift);
+    fraction = product << (128 - shift);
+    rest = (qrintf_u64_t)(fraction >> 64);
+    digits += (rest > half) | ((rest == half) & (((qrintf_u64_t)fraction != 0) | (digits & 1)));
+    if (QRINTF_UNLIKELY(digits == qrintf_tens[count])) {
+        digits = qrintf_tens[count - 1];
+        if (++length > count + 4)
+            return (char *)0;
+    }
+    digits = qrintf_digits_8((qrintf_u32_t)(digits * qrintf_tens[QRINTF_SHORT_DIGITS - count]));
+    /* Zeros before the digits, the place of the point, and the end of the last digit that is not zero. */
+    zeros = length < 5 ? 5 - length : 0;
+    point = length < 5 ? 1 : length - 4;
+    end = 8 - (__builtin_clzll(digits) >> 3) + zeros;
+    ascii = digits | QRINTF_ASCII_ZEROS;
+    text = (qrintf_u128_t)ascii << zeros * 8 | (QRINTF_ASCII_ZEROS & (((qrintf_u64_t)1 << zeros * 8) - 1));
+    front = ~(qrintf_u64_t)0 >> (64 - point * 8);
+    text = ((qrintf_u64_t)text & front) | (qrintf_u128_t)'.' << point * 8 | (text & ~(qrintf_u128_t)front) << 8;
+    return qrintf_store_to_16(p, text, (unsigned int)(end > point ? end + 1 : point));
+}
+
 /*
  * A finite number without sign and width; the precision is given.
  *
@@ -259,6 +316,11 @@ char *qrintf_double_body(char *p, qrintf_u64_t bits, unsigned int spec, int prec
     precision += letter == 'e' || (general && precision == 0);
     if (letter != 'f' && precision > QRINTF_SIGNIFICANT_MAX)
         return (char *)0;
+    if (strip && precision <= QRINTF_SHORT_DIGITS) {
+        char *end = qrintf_short(p, v, precision);
+        if (QRINTF_LIKELY(end != (char *)0))
+            return end;
+    }
     if (general)
         length = qrintf_integer_digits(v);
     decimals = precision - length;

@@ -80,7 +80,7 @@ mod tests {
         for text in [
             "a.c:1:1: error: expected ';'\n",
             "a.c:(.text+0x1): undefined reference to `nl_langinfo'\ncollect2: error: ld returned 1 exit status\n",
-            "`.rodata.qrintf_copy_v2' referenced: discarded section\ncollect2: error: ld returned 1 exit status\n",
+            "`.rodata.qrintf_copy_v3' referenced: discarded section\ncollect2: error: ld returned 1 exit status\n",
             "cc1: fatal error: /usr/lib/q/include/stdio.h: No such file or directory\n",
             "gcc: internal compiler error: Killed signal terminated program cc1\n",
             "",

@@ -259,7 +259,7 @@ fn shared_names_carry_a_version() {
         let symbols = text_of(Command::new("nm").arg(&object));
         let shared: Vec<_> = symbols.lines().filter(|line| line.contains(" W ")).collect();
         assert!(shared.len() > 10, "{symbols}");
-        assert!(shared.iter().all(|line| line.ends_with("_v2")), "{symbols}");
+        assert!(shared.iter().all(|line| line.ends_with("_v3")), "{symbols}");
     }
 }
 
