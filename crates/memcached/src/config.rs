@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use io::tls::ServerTls;
 
+use crate::clock::Clock;
+
 /// The version that clients read: that of the memcached whose behaviour this is, and nothing else.
 ///
 /// Clients compare it before they use `touch`, `gat` or the meta commands, and some take the last number of the line for
@@ -58,6 +60,8 @@ pub struct ServiceConfig {
     pub dump: bool,
     /// Lets `debugtime` move the service's clock. For test suites, never for a server that others reach.
     pub debug: bool,
+    /// The clock, which the housekeeping of the store must share: what has expired for the one must have for the other.
+    pub clock: Arc<Clock>,
     /// The version that clients are told.
     pub version: String,
     /// The version of the program, for `stats`.
@@ -85,6 +89,7 @@ impl Default for ServiceConfig {
             watch: true,
             dump: true,
             debug: false,
+            clock: Arc::new(Clock::start()),
             version: VERSION.to_owned(),
             program_version: env!("CARGO_PKG_VERSION").to_owned(),
             loops: 1,

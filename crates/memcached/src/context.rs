@@ -58,6 +58,7 @@ impl Context {
             watched: service.hub.wanted(),
             detailed: service.detail.is_on(),
             connection: self.connection.id(),
+            bytes_moved: kv::bytes_moved(),
         }
     }
 

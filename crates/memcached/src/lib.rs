@@ -55,6 +55,7 @@ mod users;
 mod watch;
 mod watcher;
 
+pub use clock::Clock;
 pub use config::{Dialects, OnRefresh, OnShutdown, ServiceConfig, Shutdown, VERSION};
 pub use counters::Totals;
 pub use endpoint::Endpoint;

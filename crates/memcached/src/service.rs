@@ -45,7 +45,7 @@ impl Service {
     #[must_use]
     pub fn new(config: ServiceConfig, store: Arc<Store>) -> Arc<Service> {
         let item_size_max = store.statistics().item_size_max;
-        let clock = Arc::new(Clock::start());
+        let clock = config.clock.clone();
         let hub = Arc::new(Hub::new(config.watch_buffer_size));
         Arc::new(Service {
             text_length_max: item_size_max.max(text::LENGTH_MAX),

@@ -102,6 +102,7 @@ impl Opener<'_> {
             watch: listener.watch,
             dump: listener.dump,
             debug: self.debugtime,
+            clock: self.stores.clock().clone(),
             loops: self.loops.len(),
             tls,
             connections_max,

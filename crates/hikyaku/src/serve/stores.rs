@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use kv::{Engine, Now, Store};
+use kv::{Engine, Store};
+use memcached::Clock;
 
 use super::error::Error;
 use crate::config::Config;
@@ -19,6 +20,7 @@ const STEPS: usize = 256;
 #[derive(Clone)]
 pub(super) struct Stores {
     by_name: BTreeMap<String, Arc<Store>>,
+    clock: Arc<Clock>,
 }
 
 impl Stores {
@@ -36,7 +38,10 @@ impl Stores {
             })?;
             by_name.insert(name.clone(), Arc::new(store));
         }
-        Ok(Stores { by_name })
+        Ok(Stores {
+            by_name,
+            clock: Arc::new(Clock::start()),
+        })
     }
 
     /// The store of that name, which a checked configuration has.
@@ -44,15 +49,70 @@ impl Stores {
         self.by_name[name].clone()
     }
 
+    /// The daemon's one clock: services and housekeeping go by it.
+    pub(super) fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
     /// Keeps house in all stores once a second, for as long as the loop lives.
     pub(super) async fn keep(self) {
         loop {
             io::sleep(TICK).await;
             for store in self.by_name.values() {
-                while store.tick(Now::from(SystemTime::now()), STEPS) {
+                while self.tick(store) {
                     io::yield_now().await;
                 }
             }
         }
+    }
+
+    /// Does some housekeeping; returns true if there is more to do.
+    fn tick(&self, store: &Store) -> bool {
+        store.tick(self.clock.now(io::now()), STEPS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    use kv::{Decision, Expiry, New, Now};
+
+    use super::*;
+
+    /// Housekeeping once went by the wall clock and the service by another: a step of an hour emptied the cache.
+    #[test]
+    fn a_step_of_the_wall_clock_drops_nothing() {
+        static SECOND: AtomicU64 = AtomicU64::new(1_800_000_000);
+        fn wall() -> SystemTime {
+            UNIX_EPOCH + Duration::from_secs(SECOND.load(Ordering::Relaxed))
+        }
+        let store = Arc::new(Store::open("memory:?capacity=16MiB").unwrap().0);
+        let stores = Stores {
+            by_name: BTreeMap::from([("default".to_owned(), store.clone())]),
+            clock: Arc::new(Clock::with_wall(wall)),
+        };
+        let now = |stores: &Stores| stores.clock.now(std::time::Instant::now());
+        let set = |number: u32, now: Now| {
+            let new = New {
+                expiry: Expiry::At(now.0 + 600),
+                ..New::new(&[b"value"])
+            };
+            let done = store.update(&store.key(&number.to_le_bytes()), now, |_| {
+                (Decision::Put(new), ())
+            });
+            done.ready().unwrap().unwrap();
+        };
+        let mut main = io::Loop::new(io::Config::default()).unwrap();
+        main.run(async {
+            (0..20_000).for_each(|number| set(number, now(&stores)));
+            for step in [3600, -3600, 86_400] {
+                SECOND.store(1_800_000_000_u64.saturating_add_signed(step), Ordering::Relaxed);
+                while stores.tick(&store) {}
+                assert_eq!(store.statistics().items, 20_000, "a step of {step} s");
+            }
+        });
     }
 }

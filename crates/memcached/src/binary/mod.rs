@@ -12,11 +12,9 @@ use kv::{Engine, Payload, StoreError};
 use wire::Parsed;
 use wire::memcached::binary::{self, Error, Opcode, Operation, Request, Status};
 
-use crate::clock;
 use crate::operations::Exchange;
 use crate::operations::remove::{Removal, Removed};
-use crate::progress::Progress;
-use crate::progress::{Next, Reason};
+use crate::progress::{Next, Progress, Reason, yielding};
 
 /// The state of a binary connection between two exchanges.
 #[derive(Debug, Default)]
@@ -80,7 +78,7 @@ impl State {
             }
             Parsed::Done(Ok(request), used) => match request.operation {
                 Operation::Get { .. } => get::run(exchange, &request, input, used, out),
-                _ => self.execute(exchange, &request, input, used, out),
+                _ => yielding(self.execute(exchange, &request, input, used, out), exchange),
             },
             Parsed::Done(Err(error), used) => self.refuse(exchange, error, used, out),
             Parsed::More(need) => Progress::Wait(need),
@@ -188,5 +186,5 @@ fn failure(request: &Request<'_>, status: Status, out: &mut Vec<u8>) {
 
 /// The expiry that a number of seconds stands for; it is unsigned in this protocol.
 fn expiry(exptime: u32, exchange: &Exchange<'_>) -> kv::Expiry {
-    clock::expiry(i64::from(exptime), exchange.now)
+    exchange.expiry(i64::from(exptime))
 }

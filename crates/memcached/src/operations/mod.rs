@@ -20,6 +20,10 @@ use crate::endpoint::{Endpoint, Login};
 use crate::service::Service;
 use crate::watch::{Kinds, line};
 
+/// Bytes of large values that one exchange may copy before the connection lets others have their turn. A command that copies
+/// more is the last one of its exchange.
+const EXCHANGE_BYTES_MAX: u64 = 1 << 20;
+
 /// The context of the requests of one exchange.
 #[derive(Clone, Copy)]
 pub(crate) struct Exchange<'s> {
@@ -33,9 +37,22 @@ pub(crate) struct Exchange<'s> {
     pub(crate) detailed: bool,
     /// The connection's number.
     pub(crate) connection: u32,
+    /// What [`kv::bytes_moved`] was when the exchange began.
+    pub(crate) bytes_moved: u64,
 }
 
 impl<'s> Exchange<'s> {
+    /// Returns true if the commands of this exchange copied so much that other connections should have a turn.
+    #[inline]
+    pub(crate) fn has_moved_enough(&self) -> bool {
+        kv::bytes_moved() - self.bytes_moved > EXCHANGE_BYTES_MAX
+    }
+
+    /// What a client's `exptime` means.
+    pub(crate) fn expiry(&self, exptime: i64) -> kv::Expiry {
+        self.service.clock.expiry(exptime, self.now)
+    }
+
     pub(crate) fn store(&self) -> &'s Store {
         &self.service.store
     }

@@ -8,7 +8,6 @@ use kv::Engine;
 use wire::memcached::text::{self, Admin, AdminVerb, CacheMemlimit, FlushAll, Words};
 
 use super::say;
-use crate::clock;
 use crate::config::Shutdown;
 use crate::operations::Exchange;
 use crate::progress::{Dump, Next, Progress, Reason};
@@ -34,7 +33,7 @@ pub(super) fn flush_all(exchange: &Exchange<'_>, command: &FlushAll, out: &mut V
 impl Exchange<'_> {
     /// Makes everything invisible, at once or later.
     pub(crate) fn flush(&self, delay: i64) {
-        let at = match clock::expiry(delay, self.now) {
+        let at = match self.expiry(delay) {
             kv::Expiry::At(second) if delay > 0 => Some(second),
             _ => None,
         };

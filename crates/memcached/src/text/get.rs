@@ -7,7 +7,6 @@ use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
 
 use super::{Pause, State};
 use crate::ahead::ahead;
-use crate::clock;
 use crate::operations::{Exchange, settled};
 use crate::piece;
 use crate::progress::{Next, Progress};
@@ -231,7 +230,7 @@ fn value(exchange: &Exchange<'_>, key: &Key<'_>, with_cas: bool, out: &mut Outpu
 }
 
 fn touched_value(exchange: &Exchange<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, out: &mut Output) {
-    let expiry = clock::expiry(exptime, exchange.now);
+    let expiry = exchange.expiry(exptime);
     let buffer = out.buffer();
     let start = buffer.len();
     let touched = exchange.update(key, |entry| {

@@ -7,7 +7,7 @@ use wire::memcached::meta::{self, KeyBuffer, Meta, MetaVerb, Status};
 use wire::memcached::text::{self, Command};
 
 use crate::ahead::ahead;
-use crate::clock::{expiry, seconds_left};
+use crate::clock::seconds_left;
 use crate::operations::count::{Count, Counted};
 use crate::operations::number::Decimal;
 use crate::operations::remove::{Removal, Removed};
@@ -437,7 +437,7 @@ struct Before {
 
 /// The expiry that a flag's number of seconds stands for.
 fn span(exchange: &Exchange<'_>, exptime: Option<i64>) -> Option<Expiry> {
-    exptime.map(|exptime| expiry(exptime, exchange.now))
+    exptime.map(|exptime| exchange.expiry(exptime))
 }
 
 /// The expiry after a flag, of those flags that change it: they count in their order.

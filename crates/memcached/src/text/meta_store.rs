@@ -8,7 +8,6 @@ use wire::memcached::text;
 use super::meta::key_of;
 use super::store::split;
 use super::{State, is_large, upload};
-use crate::clock::expiry;
 use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::{Next, Progress};
@@ -66,12 +65,12 @@ pub(super) fn finish(
     let mode = mode(command);
     let write = Write {
         flags: command.client_flags(),
-        expiry: expiry(command.exptime().unwrap_or(0), exchange.now),
+        expiry: exchange.expiry(command.exptime().unwrap_or(0)),
         compare: command.cas().unwrap_or(0),
         // Memcached takes 0 as no wish, here and not in the other commands.
         cas: command.cas_new().filter(|cas| *cas != 0),
         allow_stale: command.has(b'I') && mode == Mode::Cas,
-        vivify: command.vivify().map(|exptime| expiry(exptime, exchange.now)),
+        vivify: command.vivify().map(|exptime| exchange.expiry(exptime)),
         forget: true,
         ..Write::new(mode, value)
     };

@@ -22,8 +22,8 @@ use wire::memcached::text::{self, Command, Error, GetVerb};
 use crate::operations::Exchange;
 use crate::operations::count::{Count, Counted};
 use crate::operations::remove::{Removal, Removed};
+use crate::progress;
 use crate::progress::{Next, Progress, Reason};
-use crate::{clock, progress};
 
 /// The state of a text connection between two exchanges.
 #[derive(Debug, Default)]
@@ -137,7 +137,10 @@ impl State {
     fn next(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> Progress {
         match parse(exchange, input) {
             Parsed::Done(Ok(Command::Get(get)), used) => self.get(exchange, &get, input, used, out),
-            Parsed::Done(Ok(command), used) => self.execute(exchange, &command, input, used, out),
+            Parsed::Done(Ok(command), used) => {
+                let progress = self.execute(exchange, &command, input, used, out);
+                progress::yielding(progress, exchange)
+            }
             Parsed::Done(Err(error), used) => self.refuse(exchange, error, input, used, out),
             Parsed::More(need) => Progress::Wait(need),
         }
@@ -256,7 +259,7 @@ fn execute_simple(exchange: &Exchange<'_>, command: &Command<'_>, out: &mut Vec<
         }
         Command::Arithmetic(command) => arithmetic(exchange, command, out),
         Command::Touch(command) => {
-            let expiry = clock::expiry(command.exptime, exchange.now);
+            let expiry = exchange.expiry(command.exptime);
             let touched = exchange.touch(&exchange.store().key(command.key), expiry);
             say(
                 out,

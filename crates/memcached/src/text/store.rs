@@ -5,7 +5,6 @@ use kv::{Engine, Payload, StoreError};
 use wire::memcached::text::{self, Store, StoreVerb};
 
 use super::{State, is_large, say, upload};
-use crate::clock;
 use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::{Next, Progress};
@@ -64,7 +63,7 @@ pub(super) fn finish(
     }
     let write = Write {
         flags: store.flags,
-        expiry: clock::expiry(store.exptime, exchange.now),
+        expiry: exchange.expiry(store.exptime),
         compare: store.cas,
         ..Write::new(mode(store.verb), value)
     };
