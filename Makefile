@@ -74,6 +74,7 @@ test-long: ## slow tests: build eleven programs with qrintf-cc and test them, st
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof -- programs:: corpus:: --include-ignored --nocapture --test-threads 1
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
 	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
+	$(CARGO) test --release --locked -p hikyaku-kv --test store -- --ignored
 
 test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and test the first two in an emulator, which has no clone3
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \

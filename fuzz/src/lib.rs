@@ -8,6 +8,8 @@
 mod describe;
 #[path = "../../crates/wire/tests/memcached/properties.rs"]
 mod properties;
+#[path = "../../crates/kv/tests/store/operations.rs"]
+mod operations;
 
 /// Longer streams find nothing that shorter ones do not.
 const STREAM_LENGTH_MAX: usize = 4000;
@@ -42,4 +44,9 @@ pub fn memcached_replies(input: &[u8]) {
 /// Responses to binary requests.
 pub fn memcached_responses(input: &[u8]) {
     properties::response_stream(within(input));
+}
+
+/// Operations on a store of a few KiB.
+pub fn kv_store(input: &[u8]) {
+    operations::run(input);
 }

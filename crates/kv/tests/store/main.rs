@@ -2,12 +2,14 @@
 
 mod appends;
 mod bounds;
+mod bytes;
 mod common;
 mod concurrency;
 mod expiry;
 mod limits;
 mod model;
 mod observers;
+mod operations;
 mod refusals;
 mod resize;
 mod statistics;
