@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::task::Poll;
 
+use crate::cold::Cold;
 use crate::core::Core;
 use crate::source::{Source, WRITABLE};
 use crate::sys::{self, SocketOption};
@@ -41,6 +42,7 @@ impl Stream {
         Ok(Stream::new(Wire {
             source,
             transport: Transport::Socket(fd),
+            cold: Cold::default(),
         }))
     }
 }

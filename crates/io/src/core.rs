@@ -55,6 +55,7 @@ pub(crate) struct Counters {
     pub(crate) held_refused: AtomicU64,
     pub(crate) idle_ended: AtomicU64,
     pub(crate) panics: AtomicU64,
+    pub(crate) cold_reads: AtomicU64,
 }
 
 impl Counters {

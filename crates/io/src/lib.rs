@@ -65,6 +65,7 @@
 mod accept;
 mod address;
 mod clock;
+mod cold;
 mod config;
 mod connect;
 mod connection;

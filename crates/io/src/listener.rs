@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::cold::Cold;
 use crate::core::Core;
 use crate::source::{READABLE, Source};
 use crate::sys::{self, SocketOption};
@@ -243,6 +244,7 @@ pub(crate) fn adopt(core: &Rc<Core>, fd: OwnedFd) -> Result<Stream, Error> {
     Ok(Stream::new(Wire {
         source,
         transport: Transport::Socket(fd),
+        cold: Cold::default(),
     }))
 }
 

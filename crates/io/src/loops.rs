@@ -175,6 +175,7 @@ impl Loops {
             sum.held_refused += counters.held_refused.load(Ordering::Relaxed);
             sum.idle_ended += counters.idle_ended.load(Ordering::Relaxed);
             sum.panics += counters.panics.load(Ordering::Relaxed);
+            sum.cold_reads += counters.cold_reads.load(Ordering::Relaxed);
         }
         sum
     }
@@ -342,6 +343,8 @@ pub struct Statistics {
     pub idle_ended: u64,
     /// Panics that ended a task.
     pub panics: u64,
+    /// Ranges of files that were not in the page cache and were read by the lane for cold files.
+    pub cold_reads: u64,
 }
 
 /// An address that is listened on. Dropping it changes nothing; [`close`](Bound::close) ends it.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use crate::cold::Cold;
 use crate::connection::{Connection, LINGER_BYTES_MAX, LINGER_MAX, Lent};
 use crate::core::Core;
 use crate::halves::{self, ReadHalf, WriteHalf};
@@ -68,6 +69,7 @@ impl Stream {
             Stream::new(Wire {
                 source,
                 transport: Transport::Memory(end),
+                cold: Cold::default(),
             })
         });
         (a, b)
@@ -89,7 +91,11 @@ impl Stream {
         sys::set_nonblocking(&fd).map_err(Error::system("fcntl"))?;
         let source = Source::register(&Core::current(), &fd)?;
         let transport = Transport::Pipe(fd);
-        Ok(Stream::new(Wire { source, transport }))
+        Ok(Stream::new(Wire {
+            source,
+            transport,
+            cold: Cold::default(),
+        }))
     }
 
     /// Lends both buffers of the loop to `f`, once, as soon as all earlier output was taken by the kernel and there is

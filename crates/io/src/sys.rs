@@ -153,6 +153,63 @@ pub(crate) fn send_file(fd: &OwnedFd, file: &File, offset: u64, length: usize) -
     retry(|| unsafe { libc::sendfile(fd.as_raw_fd(), file.as_raw_fd(), &raw mut offset, length) })
 }
 
+/// Whether the byte of a file at `offset` can be read without waiting for the device. True beyond the end, on errors, and of
+/// file systems that cannot tell, since a read tells more.
+pub(crate) fn is_cached(file: BorrowedFd<'_>, offset: u64) -> bool {
+    let Ok(offset) = libc::off_t::try_from(offset) else {
+        return true;
+    };
+    let mut byte = 0_u8;
+    let part = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    // SAFETY: the kernel writes one byte to `byte`, which lives through the call.
+    let result =
+        retry(|| unsafe { libc::preadv2(file.as_raw_fd(), &raw const part, 1, offset, libc::RWF_NOWAIT) });
+    !matches!(result, Err(error) if error.kind() == ErrorKind::WouldBlock)
+}
+
+/// Asks the kernel to read a range of a file into the page cache. It is a hint, so errors do not matter.
+pub(crate) fn will_need(file: BorrowedFd<'_>, offset: u64, length: u64) {
+    if let (Ok(offset), Ok(length)) = (offset.try_into(), length.try_into()) {
+        // SAFETY: takes no memory.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), offset, length, libc::POSIX_FADV_WILLNEED) };
+    }
+}
+
+/// How many of a file's `pages` pages from `offset` on, a multiple of the page size, are in the page cache without a gap; all
+/// if the kernel does not tell.
+pub(crate) fn cached_pages(file: BorrowedFd<'_>, offset: u64, pages: u64) -> u64 {
+    let (Ok(offset), Ok(count)) = (libc::off_t::try_from(offset), usize::try_from(pages)) else {
+        return pages;
+    };
+    let length = count * 4096;
+    // SAFETY: the kernel chooses an address that is free; the mapping is private, read-only and not used as memory.
+    let map = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            length,
+            libc::PROT_READ,
+            libc::MAP_PRIVATE,
+            file.as_raw_fd(),
+            offset,
+        )
+    };
+    if map == libc::MAP_FAILED {
+        return pages;
+    }
+    let mut present = vec![0_u8; count];
+    // SAFETY: the range was mapped above, and `present` has a byte for each of its pages.
+    let result = unsafe { libc::mincore(map, length, present.as_mut_ptr().cast()) };
+    // SAFETY: the range was mapped above, and no reference into it exists.
+    unsafe { libc::munmap(map, length) };
+    match result {
+        0 => present.iter().take_while(|&&page| page & 1 != 0).count() as u64,
+        _ => pages,
+    }
+}
+
 /// Reads from what is no socket.
 pub(crate) fn read(fd: &OwnedFd, destination: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the kernel writes at most `destination.len()` bytes to the slice.

@@ -7,7 +7,9 @@ use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
+use crate::cold::Cold;
 use crate::output::Piece;
 use crate::pair::End;
 use crate::source::{Source, WRITABLE};
@@ -26,6 +28,8 @@ pub(crate) enum Transport {
 pub(crate) struct Wire {
     pub(crate) source: Source,
     pub(crate) transport: Transport,
+    /// The file that is being sent, if it is not in memory.
+    pub(crate) cold: Cold,
 }
 
 /// A part of what is to be written.
@@ -33,7 +37,7 @@ pub(crate) struct Wire {
 pub(crate) enum Part<'a> {
     Bytes(&'a [u8]),
     File {
-        file: &'a File,
+        file: &'a Arc<File>,
         offset: u64,
         length: u64,
     },
@@ -194,8 +198,11 @@ impl Wire {
         self.wrote(result, asked, "sendmsg").map(|count| count as u64)
     }
 
-    fn write_file(&self, file: &File, offset: u64, length: u64) -> Result<u64, Error> {
-        let asked = length.min(WRITE_MAX) as usize;
+    fn write_file(&self, file: &Arc<File>, offset: u64, length: u64) -> Result<u64, Error> {
+        let asked = self.cold.ready(&self.source, file, offset, length.min(WRITE_MAX)) as usize;
+        if asked == 0 {
+            return Ok(0);
+        }
         let result = match &self.transport {
             Transport::Socket(fd) | Transport::Pipe(fd) => sys::send_file(fd, file, offset, asked),
             Transport::Memory(end) => {

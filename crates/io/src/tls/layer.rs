@@ -259,6 +259,19 @@ impl TlsLayer {
                     used = 0;
                     continue;
                 }
+                let room = match part {
+                    Part::File { file, offset, length } => {
+                        let most = length.min(room as u64);
+                        wire.cold.ready(&wire.source, file, offset, most) as usize
+                    }
+                    Part::Bytes(_) => room,
+                };
+                if room == 0 {
+                    // The file is being read; what was encrypted before it need not wait.
+                    self.send(wire, &output[..used])?;
+                    wire.source.clear(WRITABLE);
+                    return Ok(taken);
+                }
                 let plain = read_part(&part, room, file)?;
                 used += self.encrypt(Some(plain), &mut output[used..])?;
                 taken += plain.len() as u64;
