@@ -84,6 +84,9 @@ pub struct ListenOptions {
     /// A connection on which nothing came or went for so long is ended with
     /// [`Error::IdleTimeout`](crate::Error::IdleTimeout); zero is never. Default: zero.
     pub idle_timeout: Duration,
+    /// Unsent bytes above which the kernel accepts no more output of a connection, by `TCP_NOTSENT_LOWAT`. Default: the
+    /// system's, which is no bound but the send buffer. TCP only.
+    pub notsent_lowat: Option<u32>,
 }
 
 impl Default for ListenOptions {
@@ -96,6 +99,7 @@ impl Default for ListenOptions {
             tls: None,
             unix_mode: None,
             idle_timeout: Duration::ZERO,
+            notsent_lowat: None,
         }
     }
 }

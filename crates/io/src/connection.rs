@@ -1,4 +1,4 @@
-//! What a stream is inside: input that waits, output that waits, and how both move.
+//! The inside of a stream: pending input, pending output, and how both move.
 //!
 //! ```text
 //!            kernel ──> loop's input ──(closure)──> loop's output ──> kernel

@@ -44,7 +44,7 @@ pub(crate) struct Hot {
     pub(crate) output: Output,
 }
 
-/// What a loop counts, readable from any thread.
+/// Counters of a loop, readable from any thread.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Connections placed on the loop, some of them perhaps still in its mailbox.
@@ -77,7 +77,7 @@ pub(crate) struct Core {
     pub(crate) hot: RefCell<Hot>,
     /// Buffers for the encrypted side of TLS streams; empty until there is one.
     pub(crate) cipher: RefCell<crate::tls::Buffers>,
-    /// What parked replies were written to, to be used again.
+    /// Emptied outputs of parked replies, for reuse.
     pub(crate) spares: RefCell<Spares>,
     /// Small outputs that leave together.
     pub(crate) outbox: RefCell<Outbox>,

@@ -1,4 +1,4 @@
-//! What can go wrong below a protocol.
+//! Errors of the loop.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum Error {
     System {
         /// The call, or what it was meant to do.
         operation: &'static str,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
     /// An address could not be listened on.
@@ -21,7 +21,7 @@ pub enum Error {
     Bind {
         /// The address asked for.
         address: String,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A peer could not be reached.
@@ -29,10 +29,10 @@ pub enum Error {
     Connect {
         /// The address asked for.
         address: String,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// Text that is no address.
+    /// Text that is not an address.
     #[error("`{text}` is no address; give 127.0.0.1:11211, [::1]:11211 or unix:/path")]
     Address {
         /// The text.
@@ -44,9 +44,9 @@ pub enum Error {
         "the connections of this loop would hold more than {max} bytes; this one holds {held} and asked for {asked}"
     )]
     HeldLimit {
-        /// What this connection holds.
+        /// Bytes that this connection holds.
         held: usize,
-        /// What it asked for beyond that; 0 if another connection asked.
+        /// Bytes that it asked for beyond that; 0 if another connection asked.
         asked: usize,
         /// The bound.
         max: usize,
@@ -86,7 +86,7 @@ pub enum Error {
     TlsFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A TLS server has no certificate.
@@ -119,14 +119,14 @@ impl Error {
         move |source| Error::System { operation, source }
     }
 
-    /// Whether a peer's first bytes in a handshake were not TLS: it speaks a protocol in cleartext.
+    /// True if a peer's first bytes in a handshake were not TLS: it speaks a protocol in cleartext.
     #[must_use]
     pub fn is_cleartext(&self) -> bool {
         let invalid = rustls::InvalidMessage::InvalidContentType;
         matches!(self, Error::Tls(rustls::Error::InvalidMessage(found)) if *found == invalid)
     }
 
-    /// Whether it is only the peer's way of leaving: a reset, a broken pipe, an early end.
+    /// True if it is only the peer's way of leaving: a reset, a broken pipe, an early end.
     #[must_use]
     pub fn is_disconnect(&self) -> bool {
         match self {

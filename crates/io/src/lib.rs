@@ -6,7 +6,7 @@
 //! use io::{Config, ListenOptions, Loops, Stream, Exchange};
 //!
 //! async fn echo(mut stream: Stream) {
-//!     // Lends the loop's own buffers, once for each batch of input. What is consumed is gone, the rest is kept.
+//!     // Lends the loop's own buffers, once for each batch of input. Consumed input is dropped, the rest is kept.
 //!     while let Ok(Exchange::Open) = stream
 //!         .exchange(|input, output| {
 //!             output.write(input);
@@ -17,7 +17,7 @@
 //! }
 //!
 //! # fn main() -> Result<(), io::Error> {
-//! let loops = Loops::start(Config::default())?; // a loop a processor
+//! let loops = Loops::start(Config::default())?; // one loop per processor
 //! let bound = loops.listen(&"127.0.0.1:0".parse()?, ListenOptions::default(), echo)?;
 //! println!("listening {}", bound.address());
 //! loops.stop(Duration::from_secs(5)); // a server would wait for a signal first
@@ -37,7 +37,7 @@
 //!               (mail from other threads; `offload` is a few threads for work that blocks)
 //!
 //!   Stream: TCP | Unix | pair | pipe, plain or TLS.  exchange(|input, output| consumed) · read_exact · discard · send · close
-//!           Replies: answers leave in the order of their requests, whoever finishes them, whenever
+//!           Replies: replies leave in the order of their requests
 //!   Descriptor: anything else that can be polled, such as a process
 //! ```
 //!

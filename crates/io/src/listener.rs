@@ -42,6 +42,10 @@ impl Socket {
         let address = match address {
             Address::Tcp(ip) => {
                 prepare_tcp(&fd, ip, options.reuse_port)?;
+                if let Some(bytes) = options.notsent_lowat {
+                    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+                    sys::set_option(&fd, SocketOption::NotSentLowWater, bytes)?;
+                }
                 sys::bind(&fd, address)?;
                 sys::local_address(&fd)?.map_or_else(|| address.clone(), Address::Tcp)
             }

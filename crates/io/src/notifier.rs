@@ -54,7 +54,7 @@ pub struct RemoteNotifier {
 struct Shared {
     remote: Remote,
     token: u64,
-    /// Whether a notification is on its way, so that one at most waits in the loop's mailbox.
+    /// True if a notification is on its way, so that the loop's mailbox contains at most one.
     pending: AtomicBool,
 }
 

@@ -28,7 +28,7 @@ pub(crate) const BATCHED_MAX: usize = 8 << 10;
 /// Bytes that wait before they are sent without waiting for the group's end.
 const BYTES_MAX: usize = 48 << 10;
 
-/// What did not leave.
+/// Output that did not leave.
 pub(crate) enum Returned {
     /// The kernel refused these bytes. They count as held by the loop.
     Refused(Vec<u8>),
@@ -78,7 +78,7 @@ impl Outbox {
         self.bytes >= BYTES_MAX
     }
 
-    /// What came back to the connection of a source that has the bit [`RETURNED`].
+    /// Takes the returned output of a source that has the bit [`RETURNED`].
     pub(crate) fn take_returned(&mut self, token: u64) -> Option<Returned> {
         self.returned.remove(&token)
     }

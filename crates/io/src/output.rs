@@ -1,4 +1,4 @@
-//! What a closure of [`Stream::exchange`](crate::Stream::exchange) writes to, and the pieces of which output is made.
+//! The output of [`Stream::exchange`](crate::Stream::exchange) and the pieces that it consists of.
 //!
 //! ```text
 //!   bytes   | V A L U E … \r\n | E N D \r\n |        one buffer of the loop's, appended to
@@ -16,11 +16,11 @@ use crate::transport::Part;
 pub enum Piece {
     /// Bytes of its own.
     Bytes(Vec<u8>),
-    /// A range of memory that someone keeps alive and unchanged. Leaves by `writev`.
+    /// A range of memory that its owner keeps alive and unchanged. Leaves by `writev`.
     Shared {
-        /// Who keeps it.
+        /// The owner.
         owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
-        /// Which part of it.
+        /// The range within the owner's bytes.
         range: Range<usize>,
     },
     /// A range of a file. Leaves by `sendfile` (under TLS it is read).
@@ -122,7 +122,7 @@ impl Output {
         }
     }
 
-    /// The buffer to append to. What is in it already belongs to earlier replies of this exchange.
+    /// The buffer to append to. Its present content belongs to earlier replies of this exchange.
     #[inline]
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -151,21 +151,21 @@ impl Output {
         self.bytes.len() + self.piece_bytes as usize
     }
 
-    /// Whether nothing waits.
+    /// True if nothing waits.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.pieces.is_empty()
     }
 
-    /// Whether the closure should stop here and let the bytes leave; it is called again with the input that it left.
+    /// True if the closure should stop here and let the bytes leave; it is called again with the input that it left.
     #[inline]
     #[must_use]
     pub fn full(&self) -> bool {
         self.len() >= self.limit
     }
 
-    /// The parts of which it is made, in order.
+    /// Its parts in order.
     pub(crate) fn parts(&self) -> Vec<Part<'_>> {
         let mut parts = Vec::with_capacity(2 * self.pieces.len() + 1);
         let mut from = 0;
@@ -215,10 +215,10 @@ impl Output {
     }
 }
 
-/// What a closure of [`Stream::exchange`](crate::Stream::exchange) took of its input, and what it waits for.
+/// The result of a closure of [`Stream::exchange`](crate::Stream::exchange): the input it consumed and the event it waits
+/// for.
 ///
-/// A plain number is a `Took` too: so many bytes consumed, and it wants to be called again as soon as there is more
-/// than it has seen.
+/// A plain number converts to a `Took` that consumed this many bytes and waits for any further input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Took {
     /// Bytes that are done with.
@@ -229,11 +229,11 @@ pub struct Took {
     /// Whatever it says, a closure that consumed something, or filled the output, and left input beyond `need` is
     /// called again with the rest at once, and one that did neither waits for at least a byte more.
     pub need: usize,
-    /// What else the closure is called again for.
+    /// The event besides input.
     pub again: Again,
 }
 
-/// What a closure is called again for.
+/// The event on which a closure is called again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Again {
     /// Input alone.
@@ -241,13 +241,13 @@ pub enum Again {
     Input,
     /// Room in the output: the closure is called again as soon as the kernel has taken all it wrote, with whatever input
     /// there is then, perhaps none. So a protocol that interleaves several messages writes one frame of each at a time,
-    /// and decides late whose turn it is. A closure that has nothing to write must not ask for room: it would be called
+    /// and decides late which message is next. A closure that has nothing to write must not ask for room: it would be called
     /// without end.
     Room,
 }
 
 impl Took {
-    /// So many bytes are consumed, and the closure waits until `need` others lie in the input.
+    /// Consumes bytes and waits until the input contains `need` others.
     #[inline]
     #[must_use]
     pub fn waiting(consumed: usize, need: usize) -> Took {
@@ -276,7 +276,7 @@ impl From<usize> for Took {
     }
 }
 
-/// What became of a stream in an exchange.
+/// The outcome of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Exchange {
@@ -285,8 +285,8 @@ pub enum Exchange {
     /// The closure did not run: the peer has ended its side, or a reply was aborted, and no reply is open any more. A
     /// stream with a [`Notifier`](crate::Notifier) is told so once, and goes on for its notifications.
     Ended {
-        /// Whether the peer ended between two messages, leaving nothing unconsumed, and under TLS said so. What was
-        /// left unconsumed can still be seen by its length, [`Stream::buffered`](crate::Stream::buffered).
+        /// True if the peer ended between two messages, leaving nothing unconsumed, and under TLS said so. The number
+        /// of bytes left is [`Stream::buffered`](crate::Stream::buffered).
         clean: bool,
     },
     /// The closure did not run: the loop is draining, no part of a request is held, no reply is open and nothing more

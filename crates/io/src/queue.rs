@@ -1,4 +1,4 @@
-//! What a connection could not send yet, in order.
+//! Output that a connection could not send yet, in order.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -62,7 +62,7 @@ impl Queue {
         }
     }
 
-    /// What to write next.
+    /// The parts to write next.
     pub(crate) fn parts(&self) -> Vec<Part<'_>> {
         let start = |index| if index == 0 { self.start } else { 0 };
         let parts = self.pieces.iter().take(VECTORS_MAX).enumerate();

@@ -1,15 +1,14 @@
-//! Replies that leave in the order of their requests, whatever the order in which they are finished.
+//! Replies that leave in the order of their requests, even if they are finished out of order.
 //!
 //! ```text
-//!   requests    1      2      3              a Reply is opened for each, in order, and belongs to whoever answers it
+//!   requests    1      2      3              a Reply is opened for each, in order, and the task that answers owns it
 //!   replies   [done] [open] [done, parked]
 //!                |      |          \ waits in memory until 2 is finished
 //!                |      \ the oldest that is open: what it writes goes straight to the stream's output
 //!                \ gone already
 //! ```
 //!
-//! **Invariant:** there is no sequence number in a protocol's code, and a reply cannot be forgotten: dropping it finishes
-//! it. One dropped by a panic ends the connection instead, since half an answer would be taken for a whole one.
+//! **Invariant:** protocol code handles no sequence numbers, and it cannot forget a reply: dropping a reply finishes it. One dropped by a panic ends the connection instead, since half an answer would be taken for a whole one.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -72,7 +71,7 @@ pub(crate) struct ReplyQueue {
     slots: VecDeque<Slot>,
     /// The number of the first slot.
     base: u64,
-    /// What may leave now. While a closure of the stream's runs, this is the loop's own output buffer.
+    /// Output that may leave now. While the stream's closure runs, this is the loop's own output buffer.
     ready: Output,
     ordered: bool,
     open: usize,
@@ -111,13 +110,13 @@ impl ReplyQueue {
         }))
     }
 
-    /// Whether another reply may be opened.
+    /// True if another reply may be opened.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.slots.len().max(self.open) < self.open_max && self.parked < PARKED_MAX
     }
 
-    /// Whether a reply is being worked on.
+    /// True if a reply is being worked on.
     pub(crate) fn is_open(&self) -> bool {
         self.open > 0
     }
@@ -126,7 +125,7 @@ impl ReplyQueue {
         !self.ready.is_empty()
     }
 
-    /// Whether the connection is to end after what is ready.
+    /// True if the connection is to end after what is ready.
     pub(crate) fn is_over(&self) -> bool {
         self.over
     }
@@ -142,7 +141,7 @@ impl ReplyQueue {
         self.tell_room();
     }
 
-    /// Moves what was written to the stream's output while that was lent behind what the replies wrote.
+    /// Appends the bytes that the closure wrote directly to those that the replies wrote.
     pub(crate) fn take_back(&mut self, output: &mut Output) {
         self.swap(output, false);
         if !self.ready.is_empty() {
@@ -208,7 +207,7 @@ impl ReplyQueue {
         Some(self.base + self.slots.len() as u64 - u64::from(self.ordered))
     }
 
-    /// Whether a reply writes straight to the output.
+    /// True if a reply writes straight to the output.
     #[inline]
     fn is_oldest(&self, number: u64) -> bool {
         self.ordered && number == self.base && (self.held_back == 0 || !self.is_held_back(number))
@@ -358,7 +357,7 @@ impl Unordered {
 pub struct Reply {
     queue: SharedReplies,
     number: u64,
-    /// What an unordered reply has written.
+    /// The output of an unordered reply.
     own: Option<Box<Output>>,
 }
 
@@ -403,12 +402,12 @@ impl Reply {
     /// connection may be ended for holding the most.
     ///
     /// # Errors
-    /// [`Gone`] when the stream has ended: whatever is written then is discarded.
+    /// [`Gone`] when the stream has ended: further output is discarded.
     pub async fn room(&mut self) -> Result<(), Gone> {
         poll_fn(|context| self.queue.borrow_mut().poll_room(self.number, context)).await
     }
 
-    /// Whether the stream has ended, so that nothing that is written arrives.
+    /// True if the stream has ended, and all further output is discarded.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.queue.borrow().over
@@ -416,7 +415,7 @@ impl Reply {
 
     /// Lets nothing of the reply leave before it is [released](Reply::release) or finished, even when it is the oldest:
     /// for one that is written before what it says is true, such as that a commit has succeeded. At most 256 KiB can be
-    /// held back while waiting for [`room`](Reply::room). What has left already is not affected. Unordered replies leave
+    /// held back while waiting for [`room`](Reply::room). Output that has left already is not affected. Unordered replies leave
     /// when they are finished anyway.
     pub fn hold_back(&mut self) {
         self.queue.borrow_mut().hold_back(self.number, true);
@@ -435,7 +434,7 @@ impl Reply {
         self.finish(State::Aborted);
     }
 
-    /// A handle on the reply that can go to another thread. What that writes is brought here when it is finished.
+    /// A handle on the reply that can go to another thread. Its output is moved here when it is finished.
     #[must_use]
     pub fn into_remote(self) -> RemoteReply {
         let (sender, receiver) = oneshot();
@@ -497,7 +496,7 @@ impl RemoteReply {
         self.output.write(bytes);
     }
 
-    /// What has been written, to append to.
+    /// The output so far, to append to.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }

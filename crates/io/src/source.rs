@@ -1,7 +1,7 @@
-//! What tasks wait on: sockets, descriptors, and ends of in-memory pairs, each with its readiness and its waiter.
+//! Event sources: sockets, descriptors and ends of in-memory pairs, each with its readiness and its waiting task.
 //!
-//! The kernel tells edges, so readiness is remembered here: a bit is set by an event and cleared by whoever finds, by a
-//! short read or a refused write, that there is no more. All sources of a loop stand densely in one table; the token
+//! Events are edge-triggered, so the table remembers readiness: an event sets a bit, and a short read or a refused write
+//! clears it. All sources of a loop stand densely in one table; the token
 //! that the kernel keeps for us is the place in it and its generation.
 //!
 //! **Invariant:** no borrow of the table is held while a waker that is not a task's of this loop runs.
@@ -20,7 +20,7 @@ use crate::{Error, sys, wheel};
 /// Readiness, and interest in it.
 pub(crate) const READABLE: u16 = 1;
 pub(crate) const WRITABLE: u16 = 2;
-/// The peer ended its side: a short read does not mean that there is no more to learn.
+/// The peer ended its side: after a short read, another read returns the end or the error.
 pub(crate) const HALF_CLOSED: u16 = 4;
 /// No byte moved for the idle timeout.
 pub(crate) const EXPIRED: u16 = 8;
@@ -37,9 +37,9 @@ pub(crate) const NOTIFIED: u16 = 256;
 /// The halves of the stream are used by themselves: the writing one has a waker of its own.
 const SPLIT: u16 = 512;
 
-/// What the stream's methods look at before anything else.
+/// Bits that every method of a stream checks first.
 pub(crate) const FAULTS: u16 = EXPIRED | LATE | EVICTED;
-/// What every waiting task is woken by.
+/// Bits that wake every waiting task.
 const ALWAYS: u16 = FAULTS | RETURNED;
 
 #[derive(Default)]
@@ -48,7 +48,7 @@ struct Entry {
     /// Bytes that the connection keeps outside the loop's buffers.
     held: usize,
     generation: u32,
-    /// When a byte last moved, in ticks that go round in 49 days.
+    /// When a byte last moved, in ticks modulo 2³².
     active: u32,
     /// Idle timeout in ticks; 0 is none.
     idle: u32,
@@ -59,7 +59,7 @@ struct Entry {
     /// Fires when the source may have been idle for too long, or at the deadline, or before.
     timer: Option<wheel::Key>,
     bits: u16,
-    /// What the waker waits for; nothing when no task waits.
+    /// Bits that the task waits for; 0 when no task waits.
     interest: u16,
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn signal(core: &Core, token: u64, bits: u16) -> bool {
     true
 }
 
-/// What an event of the kernel's means to a source.
+/// Translates an event of the kernel.
 #[inline]
 pub(crate) fn dispatch(core: &Core, event: &sys::Event) {
     let (events, token) = (event.events, event.u64);
@@ -231,7 +231,7 @@ pub(crate) fn timer_fired(core: &Core, token: u64) {
     }
 }
 
-/// Ticks from `tick` to `deadline`, both of which go round; 0 when it has passed.
+/// Ticks from `tick` to `deadline`, both modulo 2³²; 0 when it has passed.
 fn ticks_until(deadline: u32, tick: u32) -> u32 {
     let left = deadline.wrapping_sub(tick);
     if left > u32::MAX / 2 { 0 } else { left }
@@ -346,7 +346,7 @@ impl Source {
         Some(sources.token(self.index))
     }
 
-    /// A short read happened: there is no more, unless the peer has ended its side, which a further read must tell.
+    /// Notes a short read: the source is not readable any more, unless the peer has ended its side.
     #[inline]
     pub(crate) fn drained(&self) {
         self.with(|entry| {

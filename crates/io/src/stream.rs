@@ -33,7 +33,7 @@ pub struct Stream {
     connection: Box<Connection>,
 }
 
-/// What [`Stream::liveness`] found.
+/// The result of [`Stream::liveness`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
     /// Nothing has come.
@@ -79,7 +79,7 @@ impl Stream {
     /// direction that the end has: to ask for the other is an error. The descriptor is made non-blocking, and with it all
     /// its copies, here and in other processes.
     ///
-    /// When nobody reads any more, writing raises `SIGPIPE`, unless the process ignores it.
+    /// When the reading end is closed, writing raises `SIGPIPE`, unless the process ignores it.
     ///
     /// # Errors
     /// When it cannot be polled, as an ordinary file.
@@ -102,7 +102,7 @@ impl Stream {
     /// input. `f` answers how much of the input it is done with, and the rest is kept for the next exchange. See [`Took`] for
     /// when that begins.
     ///
-    /// What it wrote is sent at once, or, when it is little and other tasks are ready, with what those write: before
+    /// The output is sent at once, or, if it is small and other tasks are ready, in a batch with theirs: before
     /// the loop polls, and before this stream does anything else. Should sending fail then, the next call tells.
     ///
     /// The future may be dropped before it is ready without harm: nothing was consumed then.
@@ -157,7 +157,7 @@ impl Stream {
         poll_fn(|context| self.connection.poll_read_exact(context, destination, &mut filled)).await
     }
 
-    /// Drops so many bytes of input.
+    /// Discards the next `bytes` bytes of input.
     ///
     /// # Errors
     /// As [`read_exact`](Stream::read_exact).
@@ -166,7 +166,7 @@ impl Stream {
         poll_fn(|context| self.connection.poll_discard(context, &mut left)).await
     }
 
-    /// Sends a piece as soon as all earlier output was taken by the kernel. What that does not take at once of this one
+    /// Sends a piece as soon as all earlier output was taken by the kernel. The rest of this one
     /// is sent while the stream is used further: by the next exchange, [`flush`](Stream::flush) or [`close`](Stream::close).
     ///
     /// # Errors
@@ -206,7 +206,7 @@ impl Stream {
     /// # Errors
     /// As [`exchange`](Stream::exchange); the connection is closed all the same.
     pub fn close(mut self) -> impl Future<Output = Result<(), Error>> {
-        // Boxed, so that the future of an idle connection is no larger for its end.
+        // Boxed: it would enlarge the future of every idle connection.
         Box::pin(async move {
             self.connection.prepare_close();
             self.shutdown_write().await?;
@@ -219,14 +219,15 @@ impl Stream {
         })
     }
 
-    /// What has become of a stream on which no input is expected: a connection of a pool is fit for use while it is
+    /// Checks a stream on which no input is expected: a pooled connection can be used while it is
     /// [`Quiet`](Liveness::Quiet). Asks the kernel, so it knows of an end that no event has told yet.
     pub fn liveness(&mut self) -> Liveness {
         self.connection.liveness()
     }
 
-    /// A handle by which any task of this loop, and through [`remote`](Notifier::remote) any thread, has the closure of
-    /// [`exchange`](Stream::exchange) called although there may be no input: for output that no request asked for.
+    /// Returns a handle that has the closure of [`exchange`](Stream::exchange) called although there may be no input, for
+    /// output that no request asked for. Any task of this loop may use it, and its
+    /// [`remote`](Notifier::remote) any thread.
     pub fn notifier(&mut self) -> Notifier {
         self.connection.notifier()
     }
@@ -241,13 +242,13 @@ impl Stream {
         halves::split(self.connection)
     }
 
-    /// Who is at the other end.
+    /// The peer's address.
     #[must_use]
     pub fn peer(&self) -> Peer {
         self.address_by(sys::peer_address)
     }
 
-    /// What this end's address is.
+    /// The local address.
     #[must_use]
     pub fn local(&self) -> Peer {
         self.address_by(sys::local_address)
@@ -267,7 +268,7 @@ impl Stream {
         }
     }
 
-    /// Whether it speaks TLS.
+    /// Returns true if the stream speaks TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.connection.tls.is_some()
@@ -299,7 +300,7 @@ impl Stream {
     /// next is then decided late, when the peer is about to receive it.
     ///
     /// # Errors
-    /// When it is no TCP connection.
+    /// When the stream is not a TCP connection.
     pub fn set_notsent_lowat(&mut self, bytes: u32) -> Result<(), Error> {
         let value = i32::try_from(bytes).unwrap_or(i32::MAX);
         let set = match &self.connection.wire.transport {
@@ -315,7 +316,7 @@ impl Stream {
         self.connection.kept().len()
     }
 
-    /// Has the stream answered by ordered replies from now on, of which at most `open_max` are unfinished at once.
+    /// Answers the stream's requests by ordered replies from now on, with at most `open_max` open at once.
     pub fn replies(&mut self, open_max: usize) -> Replies {
         Replies(self.connection.set_replies(true, open_max))
     }

@@ -34,7 +34,7 @@ fn retry(mut call: impl FnMut() -> isize) -> io::Result<usize> {
 
 fn owned(call: impl FnMut() -> isize) -> io::Result<OwnedFd> {
     let fd = retry(call)? as RawFd;
-    // SAFETY: the call that has just succeeded made this descriptor, and nobody else knows it.
+    // SAFETY: the call that has just succeeded made this descriptor, and no other code knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -216,7 +216,7 @@ pub(crate) fn read(fd: &OwnedFd, destination: &mut [u8]) -> io::Result<usize> {
     retry(|| unsafe { libc::read(fd.as_raw_fd(), destination.as_mut_ptr().cast(), destination.len()) })
 }
 
-/// Writes several slices at once to what is no socket. When nobody reads it this raises `SIGPIPE`, which there is no flag
+/// Writes several slices at once to a descriptor other than a socket. If the reading end is closed this raises `SIGPIPE`, which there is no flag
 /// against: the process has to ignore it.
 pub(crate) fn write_vectored(fd: &OwnedFd, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
     let count = parts.len().min(VECTORS_MAX) as c_int;
@@ -513,7 +513,7 @@ pub(crate) fn unread(fd: &OwnedFd) -> io::Result<u32> {
     queued(fd, libc::FIONREAD)
 }
 
-/// What became of a connection that was under way.
+/// The outcome of a connection attempt.
 pub(crate) fn pending_error(fd: &OwnedFd) -> io::Result<()> {
     match option(fd, libc::SOL_SOCKET, libc::SO_ERROR)? {
         0 => Ok(()),
@@ -521,7 +521,7 @@ pub(crate) fn pending_error(fd: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Whether it is a TCP connection that sends small packets at once.
+/// True if it is a TCP connection that sends small packets at once.
 #[cfg(test)]
 pub(crate) fn is_no_delay(fd: &OwnedFd) -> bool {
     option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY).is_ok_and(|value| value != 0)

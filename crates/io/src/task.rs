@@ -34,7 +34,7 @@ const GENERATION_MASK: usize = (1 << GENERATION_BITS) - 1;
 /// The most tasks of one loop: the range of an index of 24 bits, less the one that names the main future.
 pub(crate) const TASKS_MAX: usize = INDEX_MASK;
 
-/// Which task of which loop.
+/// Identifies a task and its loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskId(usize);
 
@@ -98,7 +98,7 @@ struct Slot {
     /// `None` while it is polled.
     future: Option<TaskFuture>,
     generation: u32,
-    /// Whether the slot is in the queue, where it must not be twice.
+    /// True if the slot is in the queue, where it must not be twice.
     queued: bool,
     /// The task was aborted while it was polled.
     aborted: bool,

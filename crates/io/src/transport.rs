@@ -44,7 +44,7 @@ pub(crate) enum Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// What is left of a piece after `start` bytes.
+    /// The rest of a piece after `start` bytes.
     pub(crate) fn of(piece: &'a Piece, start: u64) -> Part<'a> {
         match piece {
             Piece::Bytes(bytes) => Part::Bytes(&bytes[start as usize..]),

@@ -48,8 +48,8 @@ impl Loop {
         Remote::new(Arc::clone(&self.core.mailbox))
     }
 
-    /// Drives `future`, and all that is [spawned](crate::spawn) meanwhile, until it ends. What was spawned and has not
-    /// ended goes on in the next `run`, or is dropped with the loop.
+    /// Drives `future`, and all that is [spawned](crate::spawn) meanwhile, until it ends. Tasks that have not
+    /// ended go on in the next `run`, or is dropped with the loop.
     ///
     /// # Panics
     /// When this thread runs a loop already, or the kernel refuses to poll, and with `future`'s own panic.
@@ -85,7 +85,7 @@ impl Drop for Loop {
         let _entered = Entered::new(&self.core);
         self.core.end_tasks();
         self.core.forget_turn_end();
-        // Mail that nobody will read may own connections and what waits for them.
+        // Unread mail may own connections.
         drop(self.core.mailbox.close());
         // Dropping that may have spawned again.
         self.core.end_tasks();

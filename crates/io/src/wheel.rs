@@ -7,7 +7,7 @@
 //!   level 5   64 slots of 2³⁰ ticks
 //! ```
 //!
-//! Time is a number of ticks and an argument. Deadlines are lazy: whoever is often postponed only notes the time of
+//! Time is a number of ticks and an argument. Deadlines are lazy: an entry that is often postponed only notes the time of
 //! its last activity, and its entry, when it fires too early, is put back for the rest.
 //!
 //! **Invariant:** an occupied bit is set exactly when its slot's list is not empty.
@@ -64,7 +64,7 @@ impl<T> Wheel<T> {
 
     /// Adds an entry that fires when the time is at least `when`, at the next [`expire`](Wheel::expire).
     pub(crate) fn insert(&mut self, when: u64, value: T) -> Key {
-        // What is due already fires at the next tick: a slot of the present one would come round only much later.
+        // An entry that is due already fires at the next tick: a slot of the present one would come round only much later.
         let when = when.clamp(self.now + 1, self.now + DISTANCE_MAX);
         let index = self.free.pop().unwrap_or_else(|| {
             let (next, previous) = (NONE, NONE);

@@ -537,3 +537,39 @@ fn little_is_left_unsent_where_that_is_asked_for() {
     // The peer's receive buffer, and 16 KiB or so: without the bound the send buffer holds megabytes more.
     assert!(bounded < 9 << 20, "{bounded} bytes");
 }
+
+#[test]
+fn connections_inherit_how_little_is_left_unsent() {
+    let options = ListenOptions {
+        notsent_lowat: Some(16 << 10),
+        ..ListenOptions::default()
+    };
+    let config = Config {
+        workers: 1,
+        ..Config::default()
+    };
+    let loops = Loops::start(config).unwrap();
+    let (sender, queued) = mpsc::channel();
+    let fill = move |mut stream: Stream| {
+        let sender = sender.clone();
+        async move {
+            let mut written = 0_u64;
+            let fill = async {
+                loop {
+                    stream.send(Piece::from(vec![b'x'; 16 << 10])).await.unwrap();
+                    written += 16 << 10;
+                }
+            };
+            let _ = io::timeout(ms(300), fill).await;
+            sender.send(written).unwrap();
+        }
+    };
+    let bound = loops.listen(&"127.0.0.1:0".parse().unwrap(), options, fill);
+    let io::Address::Tcp(address) = *bound.unwrap().address() else {
+        panic!("no TCP")
+    };
+    let client = TcpStream::connect(address).unwrap();
+    let bounded = queued.recv().unwrap();
+    drop(client);
+    assert!(bounded < 9 << 20, "{bounded} bytes");
+}

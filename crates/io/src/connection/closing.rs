@@ -49,7 +49,7 @@ impl Connection {
         source.set_deadline(Some(core.tick_of(core.now() + LINGER_MAX)));
     }
 
-    /// Whether the kernel would discard unread output when the socket is closed now: a socket that has unread input, or
+    /// True if the kernel would discard unread output when the socket is closed now: a socket that has unread input, or
     /// receives more, resets its connection.
     ///
     /// While the loop drains, only a peer that is sending is waited for: the others would hold up the end.
@@ -60,7 +60,7 @@ impl Connection {
         !self.input.rest.is_empty() || !self.core().draining.get() || self.liveness() == Liveness::Input
     }
 
-    /// What a peer from which nothing is expected has done.
+    /// Reads what a peer has sent of which nothing is expected.
     pub(crate) fn liveness(&mut self) -> Liveness {
         if !self.input.rest.is_empty() {
             return Liveness::Input;

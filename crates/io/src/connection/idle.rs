@@ -47,7 +47,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether the peer has taken something out of the kernel's buffer since this was asked last.
+    /// True if the peer has taken something out of the kernel's buffer since this was asked last.
     fn peer_has_read(&self) -> bool {
         let left = self.wire.unacknowledged().filter(|&left| left > 0);
         left.is_some_and(|left| self.wire.source.note_unacknowledged(left))

@@ -21,15 +21,15 @@ pub(super) struct Input {
     pub(super) rest: Rest,
     /// Bytes of input that the next closure waits for; at least 1.
     pub(super) need: usize,
-    /// Whether the peer has ended its side.
+    /// True if the peer has ended its side.
     pub(super) ended: bool,
-    /// Whether the closure wants to be called again as soon as its output has left.
+    /// True if the closure wants to be called again as soon as its output has left.
     pub(super) wants_room: bool,
-    /// Whether a notifier may ask for an exchange at any time.
+    /// True if a notifier may ask for an exchange at any time.
     pub(super) has_notifier: bool,
-    /// Whether an exchange has told that the peer ended its side.
+    /// True if an exchange has told that the peer ended its side.
     told_end: bool,
-    /// Whether an exchange has told that the loop drains.
+    /// True if an exchange has told that the loop drains.
     told_drain: bool,
     /// Whether anything has been received.
     pub(super) received: bool,
@@ -57,7 +57,7 @@ impl Input {
         self.rest.held()
     }
 
-    /// Whether anything but input may have to be told to an exchange.
+    /// True if anything but input may have to be told to an exchange.
     #[inline]
     fn is_special(&self) -> bool {
         self.ended || self.wants_room
@@ -209,13 +209,13 @@ impl Connection {
             .is_some_and(|replies| replies.borrow().is_over())
     }
 
-    /// Whether the peer ended its side between two messages, and under TLS said so.
+    /// True if the peer ended its side between two messages, and under TLS said so.
     fn ended_cleanly(&self) -> bool {
         let ended = self.input.ended && self.input.rest.is_empty() && !self.was_aborted();
         ended && self.tls.as_ref().is_none_or(|tls| tls.ended_properly())
     }
 
-    /// Whether a read is worth trying.
+    /// True if a read is worth trying.
     pub(super) fn may_read(&self) -> bool {
         self.wire.source.bits() & READABLE != 0 || self.tls.as_ref().is_some_and(|tls| tls.has_input())
     }

@@ -18,7 +18,7 @@ const GROUP: usize = 16;
 /// The tasks, and the allowance of the one that runs.
 pub(super) struct Scheduler {
     tasks: RefCell<Tasks>,
-    /// Whether the future that the loop drives, which is in no slab, can go on.
+    /// True if the future that the loop drives, which is in no slab, can go on.
     main_ready: Cell<bool>,
     /// Tasks that will be polled before the outbox is emptied.
     followers: Cell<usize>,
@@ -37,7 +37,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether any task can go on.
+    /// True if any task can go on.
     pub(super) fn is_ready(&self) -> bool {
         self.main_ready.get() || self.tasks.borrow().ready() > 0
     }
@@ -122,7 +122,7 @@ impl Core {
         }
     }
 
-    /// Whether a small output may wait, since other tasks run before the outbox is emptied.
+    /// True if a small output may wait, since other tasks run before the outbox is emptied.
     #[inline]
     pub(crate) fn more_tasks_follow(&self) -> bool {
         self.scheduler.followers.get() > 0
@@ -144,7 +144,7 @@ impl Core {
         self.scheduler.bytes_left.set(BYTES_MAX);
     }
 
-    /// Whether the running task may go on; if not, it is queued behind the others and must give way.
+    /// True if the running task may go on; if not, it is queued behind the others and must give way.
     #[inline]
     pub(crate) fn may_go_on(&self, context: &Context<'_>) -> bool {
         let go_on = self.scheduler.exchanges_left.get() > 0 && self.scheduler.bytes_left.get() > 0;

@@ -8,7 +8,7 @@ use super::Core;
 use crate::source;
 use crate::wheel::{self, Wheel};
 
-/// Who is told when a timer fires.
+/// The target of a timer.
 pub(crate) enum Timer {
     Wake(Waker),
     /// The source with this token may have been idle for too long, or its deadline has passed.
@@ -54,7 +54,7 @@ impl Core {
         self.timers.tick.set(since.as_millis() as u64);
     }
 
-    /// A timer so many ticks from now.
+    /// Inserts a timer that fires in `ticks` ticks.
     pub(crate) fn insert_timer(&self, ticks: u64, timer: Timer) -> wheel::Key {
         let when = self.timers.tick.get().saturating_add(ticks);
         self.timers.wheel.borrow_mut().insert(when, timer)
@@ -74,7 +74,7 @@ impl Core {
         self.timers.wheel.borrow().contains(key)
     }
 
-    /// Whether a timer that has not fired yet does so in at most so many ticks.
+    /// True if a timer that has not fired yet does so in at most so many ticks.
     pub(crate) fn timer_fires_within(&self, key: wheel::Key, ticks: u64) -> bool {
         let latest = self.timers.tick.get().saturating_add(ticks);
         let when = self.timers.wheel.borrow().when(key);
