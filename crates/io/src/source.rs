@@ -57,7 +57,7 @@ struct Entry {
     /// Bytes that the peer had not acknowledged when the idle timer last fired.
     unacknowledged: u32,
     /// Fires when the source may have been idle for too long, or at the deadline, or before.
-    timer: Option<wheel::Key>,
+    timer: wheel::Key,
     bits: u16,
     /// Bits that the task waits for; 0 when no task waits.
     interest: u16,
@@ -207,7 +207,7 @@ pub(crate) fn dispatch(core: &Core, event: &sys::Event) {
 pub(crate) fn timer_fired(core: &Core, token: u64) {
     let mut sources = core.sources.borrow_mut();
     let Some(entry) = sources.entry(token) else { return };
-    entry.timer = None;
+    entry.timer = wheel::Key::NONE;
     let tick = core.tick();
     let mut faults = 0;
     if entry.deadline != 0 && ticks_until(entry.deadline, tick) == 0 {
@@ -255,13 +255,11 @@ impl Entry {
         let Some(left) = self.ticks_left(core.tick(), idle) else {
             return;
         };
-        if let Some(key) = self.timer {
-            if core.timer_fires_within(key, u64::from(left)) {
-                return;
-            }
-            core.cancel_timer(key);
+        if core.timer_fires_within(self.timer, u64::from(left)) {
+            return;
         }
-        self.timer = Some(core.insert_timer(u64::from(left), Timer::Source(token)));
+        core.cancel_timer(self.timer);
+        self.timer = core.insert_timer(u64::from(left), Timer::Source(token));
     }
 }
 
@@ -460,14 +458,12 @@ impl Drop for Source {
             let entry = &mut sources.entries[self.index as usize];
             entry.generation = entry.generation.wrapping_add(1);
             (entry.interest, entry.held) = (0, 0);
-            let taken = (entry.timer.take(), entry.waker.take());
+            let taken = (mem::take(&mut entry.timer), entry.waker.take());
             sources.free.push(self.index);
             taken
         };
         drop(waker);
-        if let Some(key) = timer {
-            self.core.cancel_timer(key);
-        }
+        self.core.cancel_timer(timer);
     }
 }
 

@@ -68,7 +68,7 @@ impl Stream {
         let [a, b] = pair::pair(&Core::current()).map(|(source, end)| {
             Stream::new(Wire {
                 source,
-                transport: Transport::Memory(end),
+                transport: Transport::Memory(Box::new(end)),
                 cold: Cold::default(),
             })
         });

@@ -22,7 +22,8 @@ pub(crate) enum Transport {
     Socket(OwnedFd),
     /// One end of a pipe, or whatever else is read and written without being a socket.
     Pipe(OwnedFd),
-    Memory(End),
+    /// Boxed, so that it does not enlarge the others, of which there are many more.
+    Memory(Box<End>),
 }
 
 pub(crate) struct Wire {

@@ -46,6 +46,20 @@ pub(crate) struct Wheel<T> {
     live: usize,
 }
 
+impl Key {
+    /// Names no entry.
+    pub(crate) const NONE: Key = Key {
+        index: NONE,
+        generation: 0,
+    };
+}
+
+impl Default for Key {
+    fn default() -> Key {
+        Key::NONE
+    }
+}
+
 impl<T> Wheel<T> {
     pub(crate) fn new() -> Wheel<T> {
         Wheel {
