@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long a drain waits for the first request of a connection that has just begun.
 pub(crate) const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
-/// What the tasks of one listener share with its connections and with its [`Bound`](crate::Bound).
+/// State shared by the tasks of one listener, its connections and its [`Bound`](crate::Bound).
 pub(crate) struct Acceptor {
     pub(crate) address: Address,
     pub(crate) options: ListenOptions,
@@ -35,7 +35,7 @@ pub(crate) struct Acceptor {
     connections: AtomicUsize,
     closed: AtomicBool,
     draining: AtomicBool,
-    /// Whether connections that have received nothing yet drain too.
+    /// True if connections that have received nothing yet drain too.
     drains_new: AtomicBool,
     /// The accepting tasks, woken when the listener is closed or a permit is returned.
     waiting: Mutex<Vec<Waker>>,
@@ -125,7 +125,7 @@ impl Acceptor {
         }
     }
 
-    /// Whether the limits leave no room for a connection that would be accepted now.
+    /// True if the limits leave no room for another connection.
     fn must_wait(&self, context: &Context<'_>) -> bool {
         let full = self.options.on_full == OnFull::Wait && !self.has_room();
         let tls = self.options.tls.as_ref();
@@ -157,7 +157,7 @@ impl Permit {
         })
     }
 
-    /// Whether the listener drains, for connections that have `received` something or not.
+    /// True if the listener drains its connections, or those that have not `received` anything yet.
     pub(crate) fn is_draining(&self, received: bool) -> bool {
         let begun = if received {
             &self.acceptor.draining
@@ -262,7 +262,7 @@ where
     Ok(true)
 }
 
-/// Whether the next call would fail for the same reason: there are no descriptors or no memory.
+/// True if the next call would fail for the same reason, such as a lack of descriptors or memory.
 fn affects_listener(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     [

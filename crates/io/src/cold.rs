@@ -39,7 +39,7 @@ fn lane() -> &'static Offload {
     LANE.get_or_init(|| Offload::new("cold-files", THREADS, QUEUE_MAX))
 }
 
-/// What one stream knows of the file that it sends.
+/// The state of one stream's file that is read by the lane.
 #[derive(Default)]
 pub(crate) struct Cold {
     fetch: RefCell<Option<Fetch>>,

@@ -11,7 +11,7 @@ use crate::core::Core;
 use crate::source::{READABLE, Source};
 use crate::{Error, sys};
 
-/// Something with a descriptor, for which a task of this loop waits.
+/// A value with a descriptor that a task of this loop waits for.
 ///
 /// The loop knows nothing of what it is; who has it does the reading. A process, for one, is a pidfd, which becomes
 /// readable when the process ends:
@@ -41,7 +41,7 @@ impl<T: AsFd> Descriptor<T> {
     /// [`when_readable`](Descriptor::when_readable) reads in a way that does not wait.
     ///
     /// # Errors
-    /// When it cannot be polled, as an ordinary file, or there is no memory.
+    /// If the descriptor cannot be polled, such as that of an ordinary file, or memory is exhausted.
     ///
     /// # Panics
     /// When no loop runs on this thread.

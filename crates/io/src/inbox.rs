@@ -11,9 +11,9 @@ use crate::sync::{AtomicBool, Mutex, Ordering, fence, lock};
 /// The items for one loop.
 pub(crate) struct Inbox<T> {
     queue: Mutex<Queue<T>>,
-    /// Whether there may be items; it spares an idle loop the lock.
+    /// True if there may be items; it spares an idle loop the lock.
     pending: AtomicBool,
-    /// Whether the loop sleeps, or is about to.
+    /// True while the loop sleeps or is about to.
     parked: AtomicBool,
     max: usize,
 }

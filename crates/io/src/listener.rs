@@ -133,7 +133,7 @@ fn bind_unix(fd: &OwnedFd, address: &Address, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the file is a socket on which nobody listens.
+/// True if the file is a socket left by a process that no longer runs.
 fn is_stale(address: &Address, path: &Path) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
     is_socket

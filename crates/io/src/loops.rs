@@ -21,7 +21,7 @@ pub struct Loops {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What the loops and their listeners share.
+/// State shared by the loops and their listeners.
 pub(crate) struct Siblings {
     pub(crate) remotes: Vec<Remote>,
     pub(crate) counters: Vec<Arc<Counters>>,
@@ -150,7 +150,7 @@ impl Loops {
     /// A handle on one of the loops.
     ///
     /// # Panics
-    /// When there are not so many.
+    /// If `index` is not less than [`len`](Loops::len).
     #[must_use]
     pub fn remote(&self, index: usize) -> Remote {
         self.siblings.remotes[index].clone()
@@ -163,7 +163,7 @@ impl Loops {
         self.siblings.remotes.len()
     }
 
-    /// What the loops have counted.
+    /// The counters of all loops together.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let mut sum = Statistics::default();
@@ -222,7 +222,7 @@ impl Drop for Loops {
     fn drop(&mut self) {
         self.siblings.stop();
         for thread in self.threads.drain(..) {
-            // The panic of a loop's thread has been printed; there is nobody to hand it to.
+            // The panic of a loop's thread has been printed already.
             let _ = thread.join();
         }
     }
@@ -326,7 +326,7 @@ impl Siblings {
     }
 }
 
-/// What all loops of a [`Loops`] have counted together.
+/// Counters of all loops of a [`Loops`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Connections that are open.

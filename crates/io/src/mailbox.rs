@@ -1,4 +1,4 @@
-//! What other threads send to a loop: closures to run and tasks to wake.
+//! Messages from other threads to a loop: closures to run and tasks to wake.
 //!
 //! A locked list, which the loop takes as a whole once per turn, and an `eventfd` that is written only while the loop sleeps
 //! in its poll: a busy loop is never interrupted, and a burst of mail costs one wake-up.

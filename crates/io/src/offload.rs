@@ -59,7 +59,7 @@ struct State {
 }
 
 impl State {
-    /// The waiting tasks for which there is room. Some of them may no longer want it, so an empty queue wakes all.
+    /// Removes as many waiting tasks as the queue has room for. Some may have given up, so an empty queue wakes all.
     fn take_waiting(&mut self, queue_max: usize) -> Vec<Waker> {
         let room = queue_max.saturating_sub(self.queue.len()).min(self.waiting.len());
         let count = if self.queue.is_empty() {

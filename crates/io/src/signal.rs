@@ -19,10 +19,10 @@ use std::task::{Context, Poll, Waker};
 
 use crate::sync::{AtomicU64, Mutex, Ordering, fence, lock};
 
-/// A monotone counter, such as the offset up to which a log is on its device. Tasks wait until it reaches what they need;
+/// A monotone counter, such as the offset up to which a log is on its device. Tasks wait until it reaches the value they need;
 /// any thread may advance it.
 ///
-/// What a thread wrote before it advanced the signal is visible to the tasks that the advance lets go on.
+/// Writes of a thread before it advanced the signal are visible to the tasks that the advance wakes.
 pub struct Signal {
     epoch: AtomicU64,
     /// The least epoch that a task waits for; [`u64::MAX`] if none waits.

@@ -1,4 +1,4 @@
-//! Signals, taken by a task in its turn rather than in the midst of anything.
+//! Signals received by a task instead of a handler.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ impl Signals {
     /// calls this first, and starts its threads thereafter.
     ///
     /// # Errors
-    /// When one is no signal.
+    /// If one is not a signal number.
     pub fn block(signals: &[i32]) -> Result<(), Error> {
         sys::block_signals(signals).map_err(Error::system("pthread_sigmask"))
     }
@@ -29,10 +29,10 @@ impl Signals {
     /// does here at the latest.
     ///
     /// # Errors
-    /// When one is no signal, or there are no more descriptors.
+    /// If one is not a signal number, or the process has no free descriptors.
     ///
     /// # Panics
-    /// When no loop runs on this thread.
+    /// If no loop runs on this thread.
     pub fn new(signals: &[i32]) -> Result<Signals, Error> {
         Signals::block(signals)?;
         let fd = sys::signal_fd(signals).map_err(Error::system("signalfd"))?;

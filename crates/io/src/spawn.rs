@@ -77,7 +77,7 @@ impl<T> Task<T> {
         self.core = None;
     }
 
-    /// Whether the task has ended.
+    /// True once the task has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         !matches!(*self.state.borrow(), State::Running(_))

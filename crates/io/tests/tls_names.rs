@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../examples/tls_names.rs"]
+mod tls_names_example;
 
 use std::fs;
 use std::sync::{Arc, mpsc};
@@ -187,5 +190,113 @@ fn client_certificates_are_requested_or_required_and_can_be_revoked() {
     while server.statistics().handshakes_failed < 2 {
         assert!(Instant::now() < deadline, "failures are counted");
         std::thread::yield_now();
+    }
+}
+
+/// The example, asked by `openssl s_client`.
+mod example {
+    #![allow(clippy::unwrap_used)]
+
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+    use std::sync::Arc;
+
+    use super::common::authority::Authority;
+    use super::tls_names_example;
+    use io::tls::{ClientAuth, ServerFiles, ServerTls};
+    use io::{Address, Bound, Config, ListenOptions, Loops};
+
+    /// What the server tells of a connection with these options.
+    fn ask(bound: &Bound, authority: &Authority, options: &[&str]) -> String {
+        let Address::Tcp(address) = *bound.address() else {
+            panic!("not TCP")
+        };
+        let output = Command::new("openssl")
+            .args(["s_client", "-quiet", "-connect", &address.to_string(), "-CAfile"])
+            .arg(authority.path("ca.pem"))
+            .args(options)
+            .stdin(Stdio::null())
+            .output()
+            .expect("openssl is installed");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn text(path: &Path) -> &str {
+        path.to_str().unwrap()
+    }
+
+    #[test]
+    fn openssl_finds_names_protocols_certificates_and_sessions_on_every_loop() {
+        let authority = Authority::new("openssl");
+        authority.issue("a", &["a.test"]);
+        authority.issue("b", &["*.b.test"]);
+        authority.issue("client", &["somebody"]);
+        let tls = ServerTls::from_files(ServerFiles {
+            certificates: vec![authority.files("a"), authority.files("b")],
+            client_ca: Some(authority.path("ca.pem")),
+            client_auth: ClientAuth::Request,
+            alpn: vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            ..ServerFiles::default()
+        })
+        .unwrap();
+        let loops = Loops::start(Config {
+            workers: 2,
+            ..Config::default()
+        })
+        .unwrap();
+        let options = ListenOptions {
+            tls: Some(Arc::clone(&tls)),
+            ..ListenOptions::default()
+        };
+        let shared = Arc::clone(&tls);
+        let address: Address = "127.0.0.1:0".parse().unwrap();
+        let bound = loops
+            .listen(&address, options, move |stream| {
+                tls_names_example::serve(stream, Arc::clone(&shared))
+            })
+            .unwrap();
+
+        let strict = [
+            "-verify_return_error",
+            "-verify_hostname",
+            "x.b.test",
+            "-servername",
+            "x.b.test",
+        ];
+        let told = ask(&bound, &authority, &strict);
+        assert!(
+            told.contains("TLSv1.3") && told.contains("name=x.b.test alpn=- client=0"),
+            "{told}"
+        );
+        let told = ask(
+            &bound,
+            &authority,
+            &["-servername", "a.test", "-alpn", "http/1.1", "-tls1_2"],
+        );
+        assert!(
+            told.contains("TLSv1.2") && told.contains("name=a.test alpn=http/1.1"),
+            "{told}"
+        );
+        let files = authority.files("client");
+        let identity = ["-cert", text(&files.certificate), "-key", text(&files.key)];
+        let told = ask(&bound, &authority, &identity);
+        assert!(told.contains("client=2"), "its chain: {told}");
+
+        // A session is resumed on both loops, also after a reload of new certificates.
+        for version in ["-tls1_2", "-tls1_3"] {
+            let session = authority.path("session");
+            let first = [version, "-servername", "a.test", "-sess_out", text(&session)];
+            assert!(
+                ask(&bound, &authority, &first).contains("resumed=false"),
+                "{version}"
+            );
+            let again = [version, "-servername", "a.test", "-sess_in", text(&session)];
+            let mut told: Vec<String> = (0..4).map(|_| ask(&bound, &authority, &again)).collect();
+            tls.reload().unwrap();
+            told.push(ask(&bound, &authority, &again));
+            assert!(told.iter().all(|told| told.contains("resumed=true")), "{told:?}");
+            let on = |index: &str| told.iter().any(|told| told.ends_with(index));
+            assert!(on("loop=0") && on("loop=1"), "{told:?}");
+        }
     }
 }

@@ -58,7 +58,7 @@ impl HandshakePermit {
         (before < tls.handshakes.max).then_some(permit)
     }
 
-    /// Whether a permit is free; if not, the task is woken when one may be.
+    /// True if a permit is free; otherwise the task is woken when one may be.
     pub(crate) fn poll_free(tls: &ServerTls, context: &Context<'_>) -> bool {
         let handshakes = &tls.handshakes;
         if handshakes.in_flight() < handshakes.max {

@@ -1,4 +1,4 @@
-//! What the handshake of one connection has settled.
+//! The parameters that the handshake of one connection has negotiated.
 
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::CertificateDer;
@@ -92,7 +92,7 @@ impl TlsInfo {
         self.common().peer_certificates().unwrap_or_default()
     }
 
-    /// Whether an earlier session was resumed.
+    /// True if an earlier session was resumed.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
         self.common().handshake_kind() == Some(HandshakeKind::Resumed)

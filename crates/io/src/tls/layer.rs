@@ -46,7 +46,7 @@ pub(crate) struct Buffers {
     file: Vec<u8>,
 }
 
-/// What rustls wants after a step.
+/// The state of rustls after a step.
 enum Next {
     /// Another step.
     Step,
@@ -111,7 +111,7 @@ impl TlsLayer {
 
     // ── state that the connection queries ────────────────────────────────────────────────────────────────────────
 
-    /// Whether a read returns something although the socket is not readable.
+    /// True if a read returns something although the socket is not readable.
     pub(crate) fn has_input(&self) -> bool {
         !self.plain.is_empty() || self.peer_closed
     }
@@ -124,12 +124,12 @@ impl TlsLayer {
         self.incoming.held() + self.plain.held() + self.outgoing.held()
     }
 
-    /// Whether the peer has ended the stream, as opposed to someone who cut the connection.
+    /// True if the peer itself has ended the stream, so that it was not truncated.
     pub(crate) fn ended_properly(&self) -> bool {
         self.peer_closed
     }
 
-    /// Whether the handshake can go on without further input from the socket.
+    /// True if the handshake can go on without further input from the socket.
     pub(super) fn has_unread(&self) -> bool {
         self.unread
     }

@@ -26,7 +26,7 @@ pub struct CertificateFiles {
     pub key: PathBuf,
 }
 
-/// Whether clients must show a certificate.
+/// How clients are asked for a certificate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ClientAuth {
     /// A client without a certificate is refused.
@@ -46,7 +46,7 @@ pub struct ServerFiles {
     pub client_ca: Option<PathBuf>,
     /// Revocation lists of these authorities, PEM. A client whose certificate no list covers is refused.
     pub client_crl: Option<PathBuf>,
-    /// Whether clients must show a certificate; without [`client_ca`](ServerFiles::client_ca) it means nothing.
+    /// How clients are asked for a certificate, given a [`client_ca`](ServerFiles::client_ca).
     pub client_auth: ClientAuth,
     /// The versions offered. Default: 1.2 and 1.3.
     pub versions: Vec<TlsVersion>,
@@ -92,7 +92,7 @@ struct Loaded {
     at: Instant,
 }
 
-/// What a [`ServerTls`] has counted.
+/// Counters of a [`ServerTls`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerTlsStatistics {
     /// Connections that ended during their handshake.
@@ -131,7 +131,7 @@ impl ServerTls {
         Ok(())
     }
 
-    /// What has been counted so far.
+    /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> ServerTlsStatistics {
         ServerTlsStatistics {

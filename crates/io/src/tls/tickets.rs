@@ -18,7 +18,7 @@ use crate::Error;
 /// TLS 1.2 sessions kept in memory for clients that support no tickets.
 const SESSIONS_MAX: usize = 256;
 
-/// What decides which clients are admitted, byte for byte.
+/// The inputs of the client verifier, byte for byte.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Admission {
     pub(super) authorities: Vec<Vec<u8>>,
