@@ -1,4 +1,4 @@
-//! What an item costs beyond key and value: 1 million items with keys of 20 and values of 80 bytes, by the store's own account
+//! Memory per item beyond key and value: 1 million items with keys of 20 and values of 80 bytes, by the store's own account
 //! and by the process's resident memory; then the same for a store that is full and evicting, and the bound on resident memory.
 //!
 //!     cargo run --release -p hikyaku-kv --example footprint

@@ -43,13 +43,13 @@ impl Budget {
         self.limit.load(Relaxed).saturating_sub(self.left.load(Relaxed))
     }
 
-    /// Takes so many bytes, or nothing.
+    /// Takes these bytes; false, and nothing is taken, if fewer are left.
     pub(super) fn take(&self, bytes: usize) -> bool {
         let less = |left: usize| left.checked_sub(bytes);
         self.left.fetch_update(Relaxed, Relaxed, less).is_ok()
     }
 
-    /// Takes so many bytes for a use to come, or nothing.
+    /// Takes bytes for later use.
     pub(super) fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reservation> {
         self.take(bytes).then(|| Reservation {
             budget: self.clone(),
@@ -93,7 +93,7 @@ impl Budget {
         self.limit.load(Relaxed).saturating_sub(self.capacity())
     }
 
-    /// Lowers the limit by so many bytes, but not below the capacity; false if they're in use.
+    /// Lowers the limit by this number of bytes, but not below the capacity; false if they're in use.
     pub(super) fn withdraw(&self, bytes: usize) -> bool {
         let _changing = self.changing.lock();
         self.destroy(bytes.min(self.excess()))
@@ -117,12 +117,12 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// Whether there are so many bytes.
+    /// True if it has this number of bytes.
     pub(super) fn has(&self, bytes: usize) -> bool {
         bytes <= self.bytes
     }
 
-    /// Uses some of the bytes: whoever calls this owes them to the budget from now on. False if there are not so many.
+    /// Uses some of the bytes, which the caller gives back to the budget itself. False if there are fewer.
     pub(super) fn spend(&mut self, bytes: usize) -> bool {
         let enough = self.has(bytes);
         if enough {

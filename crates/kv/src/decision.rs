@@ -1,4 +1,4 @@
-//! What a caller of [`update`](crate::Engine::update) wants done with an item.
+//! Decisions: what a caller of [`update`](crate::Engine::update) wants done with an item.
 //!
 //! **Invariant:** a decision borrows its bytes for longer than the call, so that an engine can make room and ask again.
 
@@ -37,7 +37,7 @@ impl Decision<'_> {
     }
 }
 
-/// What becomes of the CAS.
+/// The change of the CAS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cas {
     /// It stays as it is.
@@ -60,7 +60,7 @@ pub struct Change {
     pub stale: Option<bool>,
     /// Sets or clears the mark that a client holds the right to recache.
     pub won: Option<bool>,
-    /// What becomes of the CAS.
+    /// The change of the CAS.
     pub cas: Cas,
 }
 
@@ -83,7 +83,7 @@ impl Payload<'_> {
         }
     }
 
-    /// Whether it has no byte.
+    /// True if it has no byte.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -101,9 +101,9 @@ pub struct New<'v> {
     pub expiry: Expiry,
     /// A CAS that the client names; else the next one of the store's counter.
     pub cas: Option<u64>,
-    /// Whether it's born stale.
+    /// True if it's born stale.
     pub stale: bool,
-    /// Whether someone holds the right to recache it.
+    /// True if a client holds the right to recache it.
     pub won: bool,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{Decision, Entry, Extent, Now, Observation, Observer, Statistics, StoreError};
 
-/// A key with its hash, made by [`Engine::key`]. The hash is seeded per process, so that nobody can aim at a bucket.
+/// A key with its hash, made by [`Engine::key`]. The hash is seeded per process, so that no client can aim at a bucket.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     pub(crate) bytes: &'a [u8],
@@ -30,7 +30,7 @@ impl<'a> Key<'a> {
 /// An answer that is there, or will be.
 ///
 /// The closures of [`Engine::read`], [`peek`](Engine::peek) and [`update`](Engine::update) may borrow from their caller, and
-/// nobody but they can make the answer. A future that outlives the call can't hold them, so no engine can answer these calls
+/// only they can make the answer. A future that outlives the call can't hold them, so no engine can answer these calls
 /// later, however it's written:
 ///
 /// ```compile_fail,E0310
@@ -133,7 +133,7 @@ pub trait Engine: Send + Sync {
     /// Changes the capacity. A larger one can be used at once. A smaller one is reached step by step, by [`tick`](Engine::tick),
     /// which evicts what has to go and gives the memory back to the system; until then the store takes no more than it has.
     ///
-    /// What may not be evicted, and values that somebody still holds, keep their memory until they go.
+    /// Items that may not be evicted, and values that readers still hold, keep their memory until they go.
     fn resize(&self, capacity: u64) -> Result<(), StoreError>;
 
     /// Tells `observer` what the store does by itself, until the observation is dropped.

@@ -5,10 +5,10 @@ use std::mem::ManuallyDrop;
 use crate::heap::{Pinned, Prefix};
 use crate::time::Expiry;
 
-/// What an item carries beside value, flags, expiry and CAS.
+/// The marks of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// Somebody read it since it was stored.
+    /// A client has read it since it was stored.
     pub fetched: bool,
     /// A client declared it stale.
     pub stale: bool,
@@ -67,25 +67,25 @@ impl Entry<'_> {
         self.last_access
     }
 
-    /// What else is known of it.
+    /// Its marks.
     #[inline]
     pub fn marks(&self) -> Marks {
         self.marks
     }
 
-    /// Whether somebody read it before.
+    /// True if a client has read it.
     #[inline]
     pub fn fetched(&self) -> bool {
         self.marks.fetched
     }
 
-    /// Whether a client declared it stale.
+    /// True if a client declared it stale.
     #[inline]
     pub fn stale(&self) -> bool {
         self.marks.stale
     }
 
-    /// Whether a client holds the right to recache it.
+    /// True if a client holds the right to recache it.
     #[inline]
     pub fn won(&self) -> bool {
         self.marks.won

@@ -1,4 +1,4 @@
-//! What can go wrong: when a store is built ([`Error`]) and when it's used ([`StoreError`]).
+//! Errors of building a store ([`Error`]) and of using it ([`StoreError`]).
 
 /// Why a store could not be built from its name.
 #[derive(Debug, thiserror::Error)]
@@ -7,7 +7,7 @@ pub enum Error {
     /// The scheme or file suffix names no engine.
     #[error("{name:?} names no kind of store; use memory:, or Tokyo Cabinet's *")]
     UnknownKind {
-        /// What was given.
+        /// The given text.
         name: String,
     },
     /// The engine exists in the design but isn't part of this version.
@@ -19,7 +19,7 @@ pub enum Error {
     /// A key that no store has.
     #[error("unknown key {key:?}; a {kind} store has {known}")]
     UnknownKey {
-        /// What was given.
+        /// The given text.
         key: String,
         /// The engine's name.
         kind: &'static str,
@@ -37,17 +37,17 @@ pub enum Error {
     BadValue {
         /// The key.
         key: String,
-        /// What was given.
+        /// The given text.
         value: String,
-        /// What is wrong, and what would be right.
+        /// The reason, and a remedy.
         reason: String,
     },
     /// The name isn't of the form `scheme:path?key=value&key=value`.
     #[error("{uri:?}: {reason}")]
     Malformed {
-        /// What was given.
+        /// The given text.
         uri: String,
-        /// What is wrong, and what would be right.
+        /// The reason, and a remedy.
         reason: &'static str,
     },
     /// The operating system refused the memory.
@@ -55,7 +55,7 @@ pub enum Error {
     Memory {
         /// How much was asked for.
         bytes: u64,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -67,7 +67,7 @@ pub enum StoreError {
     /// The item exceeds `item_size_max`.
     #[error("an item of {size} bytes exceeds the limit of {max}")]
     TooLarge {
-        /// What the item would take, counted as memcached counts it.
+        /// The size of the item, counted as memcached counts it.
         size: u64,
         /// The limit.
         max: u64,
@@ -81,7 +81,7 @@ pub enum StoreError {
     /// A capacity that this store can't be given at run time.
     #[error("a capacity of {capacity} bytes is out of bounds; this store can have {min} to {max}")]
     CapacityOutOfBounds {
-        /// What was asked for.
+        /// The capacity that was asked for.
         capacity: u64,
         /// The least that's possible.
         min: u64,

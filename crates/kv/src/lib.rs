@@ -5,8 +5,8 @@
 //!                                          update(key, now, |entry| (decision, answer))       the one read-modify-write
 //! ```
 //!
-//! A [`Store`] is built from a URI ([`Specification`]) and answers through [`Engine`]. What a command of a protocol means
-//! is the caller's business: it looks at an [`Entry`] and gives back a [`Decision`].
+//! A [`Store`] is built from a URI ([`Specification`]) and answers through [`Engine`]. The meaning of a
+//! protocol's commands is the caller's business: it looks at an [`Entry`] and gives back a [`Decision`].
 //!
 //! **Invariant:** nothing here reads a clock; every call is told the time ([`Now`]).
 //! **Invariant:** nothing here knows a protocol, opens a socket or starts a thread.

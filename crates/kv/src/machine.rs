@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is assumed where nothing can be found out.
+/// The fallback if the system tells nothing.
 const FALLBACK: u64 = 1 << 30;
 
 /// Bytes that this process may use.

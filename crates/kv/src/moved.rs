@@ -1,4 +1,4 @@
-//! How much a thread has copied for large values, so that whoever serves many clients can tell when others should have a turn.
+//! Bytes that a thread has copied for large values: a measure of how long it kept its other clients waiting.
 
 use std::cell::Cell;
 

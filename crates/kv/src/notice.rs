@@ -1,4 +1,4 @@
-//! What the builder of a store wants said once to whoever named it.
+//! Remarks about a store's name, for the user to read once.
 
 /// A remark about a store's name that isn't an error.
 #[derive(Clone, Debug, PartialEq, Eq)]

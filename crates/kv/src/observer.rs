@@ -1,6 +1,6 @@
-//! Telling whoever asks which items a store evicts.
+//! Observers of the evictions of a store.
 //!
-//! **Invariant:** while nobody observes, an eviction costs one relaxed load; reading and writing cost nothing, ever.
+//! **Invariant:** without observers, an eviction costs one relaxed load; reading and writing cost nothing, ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 
 use crate::Entry;
 
-/// Who wants to know what a store does by itself.
+/// An observer of what a store does by itself.
 pub trait Observer: Send + Sync {
     /// An item goes to make room. Not called for what has expired or was flushed, nor for what a caller removes.
     ///
@@ -44,7 +44,7 @@ impl Observers {
         }
     }
 
-    /// Tells everyone of an eviction; `item` is only asked for if there's somebody.
+    /// Tells everyone of an eviction; `item` is called only if there is an observer.
     #[inline]
     pub(crate) fn evicted<'a>(&self, item: impl FnOnce() -> Entry<'a>) {
         if self.any.load(Relaxed) {

@@ -17,8 +17,8 @@ pub(super) const HUGE: usize = 2 << 20;
 /// which must stay a small part of the draft.
 pub(super) const HUGE_PAGES_FROM: usize = 128 << 20;
 
-/// So many bytes are fetched ahead at most. A value that is only announced may never come, and whoever fetches a gigabyte
-/// for it keeps all others of its thread waiting.
+/// The most bytes that are fetched ahead. A value that is only announced may never come, and fetching a gigabyte for it would
+/// keep all other clients of the thread waiting.
 const POPULATE_MAX: usize = 2 << 20;
 
 /// Rounds up to whole pages.
@@ -36,7 +36,7 @@ pub(super) struct Region {
     mapping: (NonNull<u8>, usize),
 }
 
-// SAFETY: a region is an address range that it owns; whoever accesses bytes through it argues for that access itself.
+// SAFETY: a region is an address range that it owns; each access to its bytes is argued for where it is made.
 unsafe impl Send for Region {}
 // SAFETY: as above; the methods below change no state of the region.
 unsafe impl Sync for Region {}
@@ -73,7 +73,7 @@ impl Region {
             length,
             mapping: (start, length + surplus),
         };
-        // Where the system would use huge pages everywhere, memory would be taken that nobody accounted for.
+        // Huge pages everywhere, as some systems are set up, would take memory that is not accounted for.
         region.advise(0, length, libc::MADV_NOHUGEPAGE);
         Ok(region)
     }
@@ -111,7 +111,7 @@ impl Region {
         self.advise(offset, length.min(POPULATE_MAX), libc::MADV_POPULATE_WRITE);
     }
 
-    /// Asks for huge pages in a range that nobody has touched yet.
+    /// Asks for huge pages in an untouched range.
     pub(super) fn huge(&self, offset: usize, length: usize) {
         self.advise(offset, length, libc::MADV_HUGEPAGE);
     }
@@ -120,7 +120,7 @@ impl Region {
         assert!(offset.is_multiple_of(PAGE) && offset + length <= self.length);
         if length > 0 {
             // SAFETY: the range lies within our own mapping; of the advices used only discarding changes bytes, and its
-            // caller vouches that nobody refers to them.
+            // caller guarantees that there are no references to them.
             unsafe { libc::madvise(self.at(offset).as_ptr().cast(), length, advice) };
         }
     }
@@ -128,7 +128,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and whoever refers into it is bounded by this value's life.
+        // SAFETY: the mapping is ours, and references into it do not outlive this value.
         unsafe { libc::munmap(self.mapping.0.as_ptr().cast(), self.mapping.1) };
     }
 }
@@ -142,7 +142,7 @@ mod tests {
     fn discarded_pages_read_as_zeros() {
         let region = Region::reserve(64 << 30).unwrap();
         let place = region.at(5 * PAGE).as_ptr();
-        // SAFETY: the byte lies within the region, and nobody else knows of it.
+        // SAFETY: the byte lies within the region, and only this test uses it.
         unsafe {
             place.write(7);
             region.discard(5 * PAGE, PAGE);

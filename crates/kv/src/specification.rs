@@ -8,7 +8,7 @@ const MEMORY_KEYS: &str = "capacity, item_size_max and evict";
 const TOKYO_MEMORY_KEYS: &str = "capsiz, bnum, capnum, mode";
 const TOKYO_MEANINGLESS: [&str; 3] = ["bnum", "capnum", "mode"];
 
-/// What a name says about a store, before the store exists.
+/// The specification of a store: its parsed name.
 ///
 /// ```
 /// let mut specification = kv::Specification::parse("memory:?capacity=1MiB")?;
@@ -112,7 +112,7 @@ impl Specification {
         Ok(())
     }
 
-    /// What should be said once.
+    /// Remarks about the name.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }

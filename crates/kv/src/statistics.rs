@@ -12,11 +12,11 @@ pub struct Statistics {
     pub bytes: u64,
     /// Items that went to make room.
     pub evictions: u64,
-    /// … of which nobody ever read them.
+    /// … that were never read.
     pub evicted_unfetched: u64,
     /// Items that went because their time was over.
     pub expired: u64,
-    /// … of which nobody ever read them.
+    /// … that were never read.
     pub expired_unfetched: u64,
     /// Items that went because of a flush.
     pub flushed: u64,
@@ -59,7 +59,7 @@ pub struct Statistics {
 pub struct ClassStatistics {
     /// The least time to live in this class, in seconds; `None` for items that never expire.
     pub ttl_min: Option<u32>,
-    /// Whether the values have blocks of their own.
+    /// True if the values have blocks of their own.
     pub large: bool,
     /// Arenas.
     pub arenas: u64,
@@ -79,14 +79,14 @@ pub struct ClassStatistics {
     pub oldest: Option<u32>,
     /// Items that went to make room, ever.
     pub evicted: u64,
-    /// … of which had an expiry.
+    /// … that had an expiry.
     pub evicted_expiring: u64,
-    /// … of which nobody ever read them.
+    /// … that were never read.
     pub evicted_unfetched: u64,
     /// Seconds between the last access to the item evicted last and its eviction.
     pub evicted_idle: u64,
     /// Items that went because their time was over or because of a flush, ever.
     pub reclaimed: u64,
-    /// Items that expired and nobody ever read them.
+    /// Items that expired without having been read.
     pub expired_unfetched: u64,
 }

@@ -16,7 +16,7 @@ pub enum Store {
 }
 
 impl Store {
-    /// Builds a store from its name; the notices should be said once to whoever named it.
+    /// Builds a store from its name. The notices are for the user who wrote the name.
     pub fn open(uri: &str) -> Result<(Store, Vec<Notice>), Error> {
         let specification = Specification::parse(uri)?;
         Ok((specification.open()?, specification.notices().to_vec()))

@@ -1,6 +1,6 @@
 //! Time as the stores see it: whole seconds since the Unix epoch, given by the caller.
 
-/// The second in which a call happens.
+/// The present second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Now(pub u32);
 
@@ -33,7 +33,7 @@ pub enum Expiry {
 }
 
 impl Expiry {
-    /// Whether an item with this expiry is gone at `now`.
+    /// True if an item with this expiry has expired at `now`.
     #[inline]
     pub fn passed(self, now: Now) -> bool {
         match self {

@@ -5,8 +5,8 @@
 //!   ├─────────────────────┼──────────────────┼──────────────────┤
 //!   │ written, read only  │ paid for, unused │ address space    │
 //! ```
-//! **Invariant:** bytes before `end` never change while the block is shared. Whoever moves `end` forward has the bytes that it
-//! passed for himself until he publishes a longer [`Prefix`](super::Prefix).
+//! **Invariant:** bytes before `end` never change while the block is shared. The call that moves `end` forward owns the bytes that it
+//! passed until it publishes a longer [`Prefix`](super::Prefix).
 
 #![allow(unsafe_code)]
 
@@ -34,7 +34,7 @@ pub(crate) struct Block {
     holders: AtomicU64,
 }
 
-/// What more bytes behind the end of a value would take.
+/// The cost of appending to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Growth {
     /// So many bytes of further pages; zero if they fit the pages that there are.
@@ -45,7 +45,7 @@ pub(crate) enum Growth {
     Occupied,
 }
 
-// SAFETY: a block owns its slot. Bytes before `end` change only through `&mut`; those behind belong to whoever moves `end`.
+// SAFETY: a block owns its slot. Bytes before `end` change only through `&mut`; those behind belong to the call that moves `end`.
 unsafe impl Send for Block {}
 // SAFETY: as above.
 unsafe impl Sync for Block {}
@@ -88,12 +88,12 @@ impl Block {
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), length) }
     }
 
-    /// Whether this many bytes fit the pages.
+    /// True if this many bytes fit the pages.
     pub(crate) fn fits(&self, length: usize) -> bool {
         length <= self.resident.load(Ordering::Relaxed)
     }
 
-    /// Whether it is of this heap.
+    /// True if it is of this heap.
     #[inline]
     pub(crate) fn belongs_to(&self, heap: &Arc<Heap>) -> bool {
         Arc::ptr_eq(&self.heap, heap)
@@ -103,7 +103,7 @@ impl Block {
         &self.heap
     }
 
-    /// What it takes of the budget.
+    /// Its cost.
     #[inline]
     pub(crate) fn cost(&self) -> usize {
         self.resident.load(Ordering::Relaxed) + BLOCK_OVERHEAD
@@ -137,7 +137,7 @@ impl Block {
         }
     }
 
-    /// Writes bytes behind the value of this length, if nobody else did and the pages suffice; answers the new length.
+    /// Writes bytes behind the value of this length, if no other value continues there and the pages suffice. Returns the new length.
     pub(super) fn append(&self, length: usize, parts: &[&[u8]]) -> Option<usize> {
         let longer = length + parts.iter().map(|part| part.len()).sum::<usize>();
         if longer > self.resident.load(Ordering::Relaxed) {
@@ -159,7 +159,7 @@ impl Block {
         Some(longer)
     }
 
-    /// Takes back an append that nobody has seen. The pages stay.
+    /// Takes back an append that was not published. The pages stay.
     pub(super) fn retract(&self, longer: usize, length: usize) {
         // Fails only if another value continues behind the longer one, which was never published.
         let retracted = self
@@ -208,7 +208,7 @@ impl Block {
     }
 }
 
-/// What a pinned block counts as, by its word of holders.
+/// The size of a pinned block, by its word of holders.
 fn pinned_bytes(holders: u64) -> isize {
     (holders >> PINNED_SHIFT) as isize * PAGE as isize + BLOCK_OVERHEAD as isize
 }

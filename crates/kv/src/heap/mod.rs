@@ -1,7 +1,7 @@
 //! Memory for large values: page-rounded pieces of reserved address space, counted by reference.
 //!
 //! ```text
-//!   Heap ── a lane per power of two ──▶ slots of that size ──▶ Block: one slot, of which some pages are paid for
+//!   Heap ── a lane per power of two ──▶ slots of that size ──▶ Block: one slot with its paid pages
 //!                                                               ├─ Prefix: its first bytes, as an item owns them
 //!                                                               └─ Pinned: the same, as readers and writers hold them
 //! ```
@@ -10,7 +10,7 @@
 //! keep their pages, for the next value of about that size.
 //!
 //! **Invariant:** every page that is resident here, cached ones included, is counted in the budget.
-//! **Invariant:** `pinned` is the sum of the blocks that someone beside an item holds: no eviction frees them.
+//! **Invariant:** `pinned` is the size of all blocks with holders beside items: no eviction frees them.
 
 mod block;
 mod extent;
@@ -28,7 +28,7 @@ pub use extent::Extent;
 pub use pinned::Pinned;
 pub(crate) use pinned::Prefix;
 
-/// What a block takes beside its pages.
+/// The cost of a block beside its pages.
 pub(crate) const BLOCK_OVERHEAD: usize = 96;
 
 const SHIFT_MIN: u32 = PAGE.trailing_zeros();
@@ -37,7 +37,7 @@ const UPLOAD_SHARE: usize = 4;
 /// Freed blocks that keep their pages may take this part of the capacity.
 const CACHED_SHARE: usize = 32;
 
-/// Why there is no memory for a block, a page or an arena.
+/// The reason that there is no memory for a block, a page or an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Denied {
     /// The budget, or the lane, has none left: freeing blocks helps.
@@ -58,7 +58,7 @@ pub(crate) struct Heap {
     /// May be off for an instant while two threads pin and unpin, hence the sign.
     pinned: AtomicIsize,
     uploads: AtomicUsize,
-    /// What the capacity may ever become.
+    /// The upper limit of the capacity, ever.
     ceiling: usize,
 }
 
@@ -96,7 +96,7 @@ impl Heap {
         })
     }
 
-    /// What a value of this length takes of the budget.
+    /// The cost of a value of this length.
     pub(crate) fn cost(length: usize) -> usize {
         pages(length.max(1)) + BLOCK_OVERHEAD
     }
@@ -184,7 +184,7 @@ impl Heap {
         self.budget.give(bytes);
     }
 
-    /// Gives cached blocks back until so many bytes came free or none are left; answers how many did.
+    /// Gives cached blocks back until `bytes` came free or none are left. Returns the freed bytes.
     pub(crate) fn trim(&self, bytes: usize) -> usize {
         let mut freed = 0;
         for (lane, shift) in self.lanes.iter().zip(SHIFT_MIN..) {
@@ -205,7 +205,7 @@ impl Heap {
         freed
     }
 
-    /// Takes back the slot of a block that is no more: its pages are kept for the next one if they are few.
+    /// Takes back the slot of a dropped block: its pages are kept for the next one if they are few.
     fn take_back(&self, shift: u32, slot: usize, resident: usize) {
         let lane = &self.lanes[(shift - SHIFT_MIN) as usize];
         let cached_max = self.budget.capacity() / CACHED_SHARE;
@@ -228,7 +228,7 @@ impl Heap {
         unsafe { region.discard(offset, length) };
     }
 
-    /// Whether a value of so many bytes may be received now; if so it is noted. One is always let through.
+    /// Notes an upload of this size; false if too many bytes are being received. The first one always passes.
     pub(crate) fn begin_upload(&self, bytes: usize) -> bool {
         let uploads_max = self.budget.capacity() / UPLOAD_SHARE;
         let more = |held: usize| (held == 0 || held + bytes <= uploads_max).then_some(held + bytes);
@@ -292,7 +292,7 @@ mod tests {
         assert!(heap.begin_upload(1));
     }
 
-    /// No pin, no accounting: what items own alone is not pinned, whoever came and went before.
+    /// Values that items alone own are not pinned, also after readers have come and gone.
     #[test]
     fn pinned_bytes_follow_holders_and_growth() {
         let heap = heap(1 << 20);

@@ -1,4 +1,4 @@
-//! The two ways to have a large value: as its item, and as somebody who reads or is about to store it.
+//! The two kinds of reference to a large value: an item's, and a reader's or writer's.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Prefix {
         self.length
     }
 
-    /// What the block takes of the budget.
+    /// The cost of the block.
     #[inline]
     pub(crate) fn cost(&self) -> usize {
         self.block.cost()
@@ -48,7 +48,7 @@ impl Prefix {
         })
     }
 
-    /// Takes back an append to a value of `length` bytes whose outcome nobody has seen.
+    /// Takes back an append to a value of `length` bytes that was not published.
     pub(crate) fn retract(&self, length: usize) {
         self.block.retract(self.length, length);
     }
@@ -85,7 +85,7 @@ impl Pinned {
         self.prefix.clone()
     }
 
-    /// The block, if nobody else has it.
+    /// The block, if this is its only reference.
     pub(crate) fn into_block(self) -> Option<Block> {
         let prefix = self.share();
         drop(self);
@@ -94,7 +94,7 @@ impl Pinned {
         Some(block)
     }
 
-    /// Whether this is that value.
+    /// True if this is that value.
     pub(crate) fn is(&self, prefix: &Prefix) -> bool {
         Arc::ptr_eq(&self.prefix.block, &prefix.block) && self.prefix.length == prefix.length
     }
@@ -110,7 +110,7 @@ impl Pinned {
         self.prefix.length
     }
 
-    /// Whether it has no byte.
+    /// True if it has no byte.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -17,7 +17,7 @@ use super::slot::Location;
 use crate::region::{HUGE, Region};
 use crate::time::Now;
 
-/// What is known of an arena beside its bytes.
+/// The header of an arena.
 #[repr(align(64))]
 #[derive(Debug)]
 pub(super) struct Arena {
@@ -39,9 +39,9 @@ pub(super) struct Arena {
     /// No item here was stored before this second.
     oldest: AtomicU32,
     queue: AtomicU8,
-    /// Whether it's in a list.
+    /// True if it's in a list.
     pub(super) listed: AtomicBool,
-    /// Whether it's among those noted as worth compacting.
+    /// True if it's among those noted as worth compacting.
     pub(super) noted: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Arenas {
     shift: u32,
 }
 
-/// Space for one item that nobody else knows.
+/// Unpublished space for one item.
 pub(super) struct Allocation<'a> {
     arena: &'a Arena,
     pub(super) item: Item<'a>,
@@ -77,7 +77,7 @@ impl Drop for Allocation<'_> {
     }
 }
 
-/// What an item brings along that its arena must know.
+/// The figures of an item that its arena adds up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Footprint {
     pub(super) stride: usize,
@@ -117,7 +117,7 @@ impl Arenas {
     pub(super) fn header(&self, number: u32) -> &Arena {
         let at = self.headers.at(number as usize * size_of::<Arena>());
         // SAFETY: numbers come from the pool or from locations of items, which are below the count that the region was
-        // reserved for; a header is made of atomics, for which the zeros of fresh pages are valid.
+        // reserved for; a header consists of atomics, and the zeros of fresh pages are valid values of these.
         unsafe { at.cast::<Arena>().as_ref() }
     }
 
@@ -216,7 +216,7 @@ impl Arenas {
     /// Drops the blocks that items of an arena own, whose store goes away.
     pub(super) fn drop_blocks(&mut self, number: u32) {
         for (location, _) in self.walk(number) {
-            // SAFETY: `walk` answers complete items; `&mut self` keeps everybody else away from them, and nobody comes later.
+            // SAFETY: `walk` answers complete items; `&mut self` excludes all other access, and the store is being dropped.
             let item = unsafe { Item::new(self.region.at(location.offset())) };
             if item.shape().has(LARGE) {
                 drop(item.take_block());
@@ -274,7 +274,7 @@ impl Arena {
             .fetch_add((new as u64).wrapping_sub(old as u64), Ordering::Relaxed);
     }
 
-    /// Notes that an item is no more.
+    /// Notes the removal of an item.
     pub(super) fn remove(&self, shape: Shape, block: usize) {
         self.live
             .fetch_sub(1 << 32 | shape.stride() as u64, Ordering::SeqCst);
@@ -292,7 +292,7 @@ impl Arena {
         self.live.load(Ordering::Relaxed) & u64::from(u32::MAX)
     }
 
-    /// Bytes of items that are no more.
+    /// Bytes of removed items.
     pub(super) fn dead_bytes(&self) -> usize {
         let live = self.live.load(Ordering::SeqCst) & u64::from(u32::MAX);
         u64::from(self.written()).saturating_sub(live) as usize
@@ -308,7 +308,7 @@ impl Arena {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Whether it's in a list: sealed, and nobody sweeps it.
+    /// True if it's in a list: sealed, and not being swept.
     pub(super) fn is_listed(&self) -> bool {
         self.listed.load(Ordering::SeqCst)
     }

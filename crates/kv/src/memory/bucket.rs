@@ -130,7 +130,7 @@ impl Bucket {
         }
     }
 
-    /// Whether any slot holds an item.
+    /// True if any slot holds an item.
     pub(super) fn has_items(&self) -> bool {
         self.slots
             .iter()

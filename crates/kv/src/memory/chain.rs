@@ -163,7 +163,7 @@ impl<'t> Guard<'t> {
         })
     }
 
-    /// Removes an item's slot; if `remember`, its worth stays for as long as nobody needs the slot.
+    /// Removes an item's slot; if `remember`, its frequency stays until the slot is needed.
     pub(super) fn vacate(&self, place: SlotRef<'t>, remember: bool) {
         let left = if remember {
             place.slot().ghost()
@@ -205,7 +205,7 @@ impl<'t> Guard<'t> {
         self.word.get().once_in(n)
     }
 
-    /// Moves the items that `goes` tells to an empty bucket that nobody knows yet. Ghosts are forgotten.
+    /// Moves the items that `goes` tells to an empty bucket that is not published yet. Ghosts are forgotten.
     pub(super) fn split_into(
         &self,
         child: &Bucket,

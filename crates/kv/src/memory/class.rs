@@ -21,7 +21,7 @@ pub(super) struct Classes {
 }
 
 impl Classes {
-    /// As fine as a store of so many arenas affords.
+    /// As fine as a store with this number of arenas affords.
     pub(super) fn for_arenas(arenas: usize) -> Self {
         Classes {
             width: AtomicU32::new(width(arenas)),
@@ -51,7 +51,7 @@ impl Classes {
     }
 }
 
-/// The half octaves a class that so many arenas afford.
+/// The half octaves per class that this number of arenas affords.
 fn width(arenas: usize) -> u32 {
     let affordable = (arenas / 16) as u32;
     let width = [1u32, 2, 4, 8]

@@ -8,7 +8,7 @@ use super::class::{self, Queue};
 
 const STRIPES_MAX: usize = 64;
 
-/// What is counted on every stripe. Wrapping: an item may be added on one stripe and removed on another.
+/// The counters of a stripe. They wrap: an item may be added on one stripe and removed on another.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub(super) struct Stripe {
@@ -24,7 +24,7 @@ pub(super) struct Stripe {
     pub(super) out_of_memory: AtomicU64,
 }
 
-/// What is counted per class: removals that the store decides on, which are rare beside reads and writes.
+/// The counters of a class: removals that the store decides on, which are rare beside reads and writes.
 #[derive(Debug, Default)]
 pub(super) struct ClassCounters {
     pub(super) evicted: AtomicU64,
@@ -72,7 +72,7 @@ impl Counters {
         &self.stripes[thread_number() & (self.stripes.len() - 1)]
     }
 
-    /// What is counted for items of a queue.
+    /// The counters of a queue's class.
     pub(super) fn of(&self, queue: Queue) -> &ClassCounters {
         self.class(queue.class(), queue.large())
     }

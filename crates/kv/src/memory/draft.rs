@@ -9,7 +9,7 @@ use crate::budget::Reservation;
 use crate::heap::{Block, Pinned, Prefix};
 use crate::time::{Expiry, Now};
 
-/// Copies of an old value made without the bucket's lock, of which each may turn out to be of a value that was replaced
+/// The most copies of an old value that one write makes without the bucket's lock. Each is in vain if the value was replaced
 /// meanwhile. The next copy is made under the lock, so that a write among many to one key ends.
 const COPIES_OUTSIDE_MAX: u32 = 4;
 
@@ -129,7 +129,7 @@ pub(super) struct Large {
 enum Origin {
     /// It was there before.
     Shared,
-    /// A shorter one was continued, which had so many bytes.
+    /// A shorter value of this length was continued.
     Lengthened(usize),
     /// It was made for this write, perhaps with an old value copied into it.
     Made(Pinned, Option<(Pinned, usize)>),
@@ -161,12 +161,12 @@ impl Large {
 /// A block for a value, perhaps with an old value copied into it.
 pub(super) struct Prepared {
     pub(super) block: Block,
-    /// What was copied, and where. Holding it keeps its address from meaning another value.
+    /// The copied value, and its offset in the block. Holding it keeps its address from being used again.
     pub(super) copy: Option<(Pinned, usize)>,
 }
 
 impl Prepared {
-    /// Whether this is what a value of that length, with that copy in it, needs.
+    /// True if it is long enough for a value of that length and holds that copy.
     pub(super) fn serves(&self, length: usize, copy: Option<(&Prefix, usize)>) -> bool {
         let copied = match (copy, &self.copy) {
             (None, _) => true,
@@ -218,7 +218,7 @@ impl<'k> Call<'k> {
         }
     }
 
-    /// Whether an old value is still copied without the lock.
+    /// True if the next copy is made without the lock.
     pub(super) fn copies_outside(&self) -> bool {
         self.copies < COPIES_OUTSIDE_MAX
     }

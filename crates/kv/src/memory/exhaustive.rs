@@ -61,7 +61,7 @@ fn write(memory: &Memory, key: u64, length: usize) {
     assert!(memory.budget.used() <= memory.budget.capacity());
 }
 
-/// All words of this length over an alphabet of this size, in one sequence in which each occurs once.
+/// All words of this length over an alphabet of this size, in one sequence that has each of them once.
 fn de_bruijn(letters: usize, length: usize) -> Vec<usize> {
     fn extend(word: &mut [usize], sequence: &mut Vec<usize>, letters: usize, at: usize, period: usize) {
         let length = word.len() - 1;

@@ -30,7 +30,7 @@ pub(super) const EXPIRY: u8 = 2;
 pub(super) const CAS: u8 = 4;
 /// The tail is the address of a block and the length of the value in it.
 pub(super) const LARGE: u8 = 8;
-/// Somebody read the item.
+/// A client has read the item.
 pub(super) const FETCHED: u8 = 16;
 /// A client declared the item stale.
 pub(super) const STALE: u8 = 32;
@@ -106,7 +106,7 @@ impl Shape {
     }
 }
 
-/// What an item carries beside key and value.
+/// The facts of an item beside key and value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     /// Version less the arena's base.
@@ -207,7 +207,7 @@ impl<'a> Item<'a> {
         ManuallyDrop::new(Prefix { block, length })
     }
 
-    /// Takes the block's count out of an item that nobody will look at any more.
+    /// Takes the block's count out of an item that is being removed.
     pub(super) fn take_block(&self) -> Prefix {
         ManuallyDrop::into_inner(self.block())
     }
@@ -271,7 +271,7 @@ impl<'a> Item<'a> {
         self.store(self.shape().cas_offset(), cas);
     }
 
-    /// Writes a whole item into memory that nobody else knows.
+    /// Writes a whole item into unpublished memory.
     pub(super) fn write(&self, shape: Shape, facts: &Facts, key: &[u8], tail: Tail<'_>) {
         debug_assert_eq!(key.len(), usize::from(shape.key));
         self.word().store(shape.word(), Relaxed);
@@ -336,7 +336,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Copies a whole item to memory that nobody else knows.
+    /// Copies a whole item to unpublished memory.
     pub(super) fn copy_to(&self, place: &Item<'_>) {
         let length = self.shape().stride();
         // SAFETY: the place was allocated for this stride, elsewhere; the bucket's lock keeps the source as it is.

@@ -4,7 +4,7 @@ use crate::{KEY_LENGTH_MAX, StoreError};
 
 /// The least capacity.
 pub(crate) const CAPACITY_MIN: u64 = 64 << 10;
-/// The largest capacity. A store reserves about twice its capacity of address space, of which a process has 128 TiB.
+/// The largest capacity. A store reserves about twice its capacity of address space, and a process has 128 TiB of it.
 pub const CAPACITY_MAX: u64 = 32 << 40;
 /// The default of `item_size_max`.
 pub(crate) const ITEM_SIZE_DEFAULT: u64 = 1 << 20;
@@ -23,7 +23,7 @@ const ARENAS_MIN: usize = 8;
 const CEILING_MAX: usize = 4 << 40;
 const ARENA_NUMBER_BITS: u32 = 30;
 
-/// What memcached adds to key and value when it compares an item with `item_size_max`: its header, a CAS, the key's zero
+/// The bytes that memcached adds to key and value when it compares an item with `item_size_max`: its header, a CAS, the key's zero
 /// and the value's line end.
 const MEMCACHED_OVERHEAD: u64 = 48 + 8 + 1 + 2;
 
@@ -33,11 +33,11 @@ pub(super) struct Limits {
     pub(super) item_size_max: u64,
     pub(super) evict: bool,
     pub(super) arena_shift: u32,
-    /// What the capacity may ever become.
+    /// The upper limit of the capacity, ever.
     pub(super) ceiling: usize,
     /// Arenas of small items there may ever be.
     pub(super) arenas: usize,
-    /// Arenas of large items there may be, besides.
+    /// The most arenas of large items, in addition.
     pub(super) large_arenas: usize,
     /// Longer values get a block of their own.
     pub(super) small_max: usize,
@@ -79,7 +79,7 @@ impl Limits {
             .ok_or(StoreError::CapacityOutOfBounds { capacity, min, max })
     }
 
-    /// Whether an item may be stored at all.
+    /// True if an item may be stored at all.
     pub(super) fn check(&self, key: usize, value: u64) -> Result<(), StoreError> {
         if key > KEY_LENGTH_MAX {
             return Err(StoreError::KeyTooLong { length: key });

@@ -7,7 +7,7 @@
 //! ```
 //! Overflow buckets keep their numbers for as long as they're used, so the last pages of them are emptied chain by chain.
 //!
-//! **Invariant:** nobody but [`Table::merge`] locks two chains at once, and the parent's lock comes first.
+//! **Invariant:** only [`Table::merge`] locks two chains at once, and the parent's lock comes first.
 
 #![allow(unsafe_code)]
 
@@ -23,7 +23,7 @@ const OVERFLOW_SPARE: u32 = 8;
 /// Pages of overflow buckets given back before others may have overflow buckets again.
 const PAGES_AT_ONCE: u32 = 256;
 
-/// What became of an attempt to merge.
+/// The outcome of an attempt to merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Merge {
     Done,
@@ -36,7 +36,7 @@ pub(super) enum Merge {
 }
 
 impl Table {
-    /// How often buckets were merged, ever. Whoever walks over buckets and finds it changed may have missed items.
+    /// How often buckets were merged, ever. A walk over buckets that finds it changed may have missed items.
     pub(super) fn merges(&self) -> u64 {
         self.merges.load(Ordering::Acquire)
     }
@@ -74,7 +74,7 @@ impl Table {
         for index in first..first + BUCKETS_A_PAGE {
             let _word = self.main(index).lock();
         }
-        // SAFETY: the page holds atomics only, for which zeros are as valid as what was there, and these buckets are empty.
+        // SAFETY: the page holds atomics only, zeros are valid values of these, and the buckets are empty.
         unsafe { self.main.discard(first as usize * BUCKET, PAGE) };
         self.uncommit();
     }
@@ -108,7 +108,7 @@ impl Table {
         let mut overflow = self.overflow.lock();
         for _ in 0..PAGES_AT_ONCE {
             let Some(page) = overflow.shrink() else { break };
-            // SAFETY: all buckets of the page are free: no chain leads to them, and nobody else looks at overflow buckets.
+            // SAFETY: all buckets of the page are free: no chain leads to them, and only chains lead to overflow buckets.
             unsafe { self.spill.discard(page as usize * PAGE, PAGE) };
             self.uncommit();
         }

@@ -80,7 +80,7 @@ pub struct Memory {
     watermark: AtomicU64,
     /// When everything shall be flushed; `u32::MAX` is never.
     flush_at: AtomicU32,
-    /// Held by whoever makes room.
+    /// Held while making room.
     sweeper: Mutex<Sweeper>,
     counters: Counters,
     observers: Arc<Observers>,
@@ -92,7 +92,7 @@ pub struct Memory {
 #[derive(Debug, Default)]
 struct Version(AtomicU64);
 
-/// What a locked chain has for a key.
+/// The item of a key in a locked chain.
 #[derive(Clone, Copy)]
 struct Found<'g> {
     place: SlotRef<'g>,
@@ -107,7 +107,7 @@ enum Gone {
 }
 
 impl Memory {
-    /// A store of so many bytes.
+    /// A store of this capacity.
     pub(crate) fn new(capacity: usize, item_size_max: u64, evict: bool) -> Result<Memory, Error> {
         let machine = usize::try_from(memory_allowed()).unwrap_or(usize::MAX);
         let limits = Limits::new(capacity, machine, item_size_max, evict);
@@ -186,7 +186,7 @@ impl Memory {
         self.pool.arenas.base(location) + u64::from(item.delta())
     }
 
-    /// Whether an item isn't to be seen any more.
+    /// Tells if an item has expired or was flushed.
     #[inline]
     fn gone(&self, location: Location, item: &Item<'_>, now: Now) -> Option<Gone> {
         if item.shape().has(EXPIRY) {

@@ -17,11 +17,11 @@ use crate::{Now, StoreError};
 /// Versions this far behind are too old for the base of a new arena.
 const VERSIONS_OLD: u64 = 1 << 30;
 
-/// What has to be provided, without any lock, before a write can be tried again.
+/// A shortage that is provided for, without any lock, before the write is tried again.
 pub(super) enum Shortage {
     /// An open arena.
     Arena(AppendPoint),
-    /// A page for an overflow bucket; the item may then need an arena that takes so much.
+    /// A page for an overflow bucket; the item may then need an arena of this cost.
     Page { beside: usize },
     /// Pages for a block to grow by.
     Growth(usize),
@@ -31,7 +31,7 @@ pub(super) enum Shortage {
     Never(StoreError),
 }
 
-/// What a write has done.
+/// The outcome of a write.
 pub(super) struct Done {
     pub(super) cas: u64,
     /// The index has one item more.
@@ -165,7 +165,7 @@ impl Memory {
         Ok(old.append(new).map(|longer| Large::longer(longer, old.len())))
     }
 
-    /// The shape with which an item can be written over the old one, if it can.
+    /// The shape for writing an item over the old one, if that is possible.
     #[inline]
     fn same_form(&self, guard: &Guard<'_>, found: Found<'_>, now: Now, draft: &Draft<'_>) -> Option<Shape> {
         let old = guard.item(found.location).shape();

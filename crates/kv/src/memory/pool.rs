@@ -62,7 +62,7 @@ pub(super) struct AppendPoint {
 
 #[derive(Debug)]
 struct Lists {
-    /// What of either kind, small and large, was ever used and is now unused.
+    /// Numbers of arenas that are not in use, small ones and large ones.
     numbers: [Numbers; 2],
     free: Vec<u32>,
     queues: Vec<List>,
@@ -195,7 +195,7 @@ impl Pool {
         }
     }
 
-    /// Where whoever sweeps writes, and nobody else: what's provided there for survivors, survivors get.
+    /// The append point of sweeps. Survivors alone go there, so that the spare arena is theirs.
     pub(super) fn survivors_point(&self, queue: Queue) -> AppendPoint {
         AppendPoint {
             queue,
@@ -208,7 +208,7 @@ impl Pool {
         &self.opens[usize::from(point.queue.0) * (self.lanes + 1) + usize::from(point.lane)].0
     }
 
-    /// What an arena of a queue takes of the budget. Those of large items hold little but addresses: a page is enough.
+    /// The cost of an arena. Those of large items hold little but addresses: a page is enough.
     pub(super) fn cost(&self, large: bool) -> usize {
         if large { PAGE } else { self.arenas.size() }
     }
@@ -229,7 +229,7 @@ impl Pool {
         fresh
     }
 
-    /// Makes an arena the open one; if somebody was faster, it's given back.
+    /// Makes an arena the open one; if another thread was faster, it's given back.
     pub(super) fn install(&self, point: AppendPoint, number: u32, base: u64, now: Now) {
         let mut open = self.open(point).lock();
         if *open == 0 {
@@ -392,7 +392,7 @@ impl Pool {
         }
     }
 
-    /// Gives free arenas back to the system until so many bytes came free or none are left; answers how many did.
+    /// Gives free arenas back to the system until `bytes` came free or none are left. Returns the freed bytes.
     pub(super) fn shed(&self, bytes: usize) -> usize {
         let mut freed = 0;
         while freed < bytes {

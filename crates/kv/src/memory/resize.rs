@@ -1,10 +1,10 @@
 //! Another capacity for a store in use.
 //!
 //! Growing is a matter of numbers, since address space was reserved for more. Shrinking takes its time: piece by piece memory
-//! is freed, given back to the system and withdrawn from the budget, cheap sources first; whoever stores something meanwhile
-//! finds a full store and makes room for that alone.
+//! is freed, given back to the system and withdrawn from the budget, cheap sources first; a write meanwhile
+//! finds a full store and makes room for itself alone.
 //!
-//! **Invariant:** what a step frees is no more than an arena and what came free with it, and no lock is held between steps.
+//! **Invariant:** a step frees an arena at most, and no lock is held between steps.
 
 use super::Memory;
 use super::merge::Merge;
@@ -39,7 +39,7 @@ impl Memory {
         self.budget.excess() > 0
     }
 
-    /// Withdraws so many bytes, or makes room for that; false if neither is possible at present.
+    /// Withdraws these bytes, or makes room for that; false if neither is possible at present.
     fn free(&self, bytes: usize, now: Now) -> bool {
         if self.budget.withdraw(bytes) {
             return true;
@@ -58,7 +58,7 @@ impl Memory {
             || self.sweep_some(&mut sweeper, now, Denied::Budget).is_ok()
     }
 
-    /// Whether evicting would be in vain: what readers hold leaves no room below the capacity, and everything else has got there.
+    /// True if evicting would be in vain: readers hold more than the capacity, and everything else has shrunk to it.
     fn waits_for_readers(&self) -> bool {
         let (pinned, capacity) = (self.heap.pinned(), self.budget.capacity());
         let rest = self.budget.used().saturating_sub(pinned);

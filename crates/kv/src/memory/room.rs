@@ -30,28 +30,28 @@ use crate::{Now, StoreError};
 /// Items that two buckets have on average before the table grows. More would save little memory, since overflow buckets make
 /// up for the saved ones, and fewer would cost a byte an item.
 pub(super) const ITEMS_IN_TWO_BUCKETS: u64 = 11;
-/// After so many inserts on a stripe somebody looks whether the table should grow.
+/// Inserts on a stripe between two looks at the size of the table.
 const INSERTS_A_LOOK: u64 = 32;
-/// New items may take one part in so many of the arenas before protected ones have to go.
+/// New items may take this part of the arenas before protected ones have to go.
 const PROBATION_SHARE: usize = 10;
-/// So many bytes may be moved without freeing anything before what was asked for a few times has to go, too.
+/// The bytes that may be moved without freeing anything before items that were read a few times have to go, too.
 const GENTLE_BYTES: usize = 1 << 20;
 /// Rounds after the gentle ones until a thread that needs room looks whether there is some: other threads may have taken what
 /// was freed, or freed something.
 const STRICT_ROUNDS: u32 = 16;
 /// Arenas looked at when a mostly dead one is sought.
 const WINDOW: u32 = 64;
-/// Before anything is evicted, arenas are compacted of which one part in so many is dead.
+/// Before anything is evicted, arenas of which this part is dead are compacted.
 const DEAD_SHARE: usize = 6;
-/// Where nothing may be evicted, an arena is worth compacting from one part in so many dead.
+/// Where nothing may be evicted, an arena is worth compacting if this part is dead.
 pub(super) const COMPACT_SHARE: usize = 16;
 /// Attempts to provide something, beside those that the number of arenas accounts for.
 const PROVISIONS_MIN: u32 = 64;
 /// Attempts per arena: it is swept, then shed; and the same again for one that was refilled meanwhile.
 const PROVISIONS_PER_ARENA: u32 = 4;
-/// What a write needs beside its block: an arena of large items and an overflow bucket.
+/// The memory that a write needs beside its block: an arena of large items and an overflow bucket.
 const BESIDE_A_BLOCK: usize = 2 * PAGE;
-/// An evicting store keeps one in so many of its arenas free, so that most writes find one without sweeping.
+/// An evicting store keeps this part of its arenas free, so that most writes find one without sweeping.
 const RESERVE_SHARE: usize = 128;
 /// The most arenas that are kept free.
 const RESERVE_MAX: usize = 8;
@@ -62,7 +62,7 @@ const SPLITS_PER_LOOK: u32 = 64;
 /// Versions count from so far before the one at which their arena was opened, so that older items can move there.
 const BASE_BEHIND: u64 = 1 << 31;
 
-/// What only whoever sweeps may use.
+/// The state of sweeping.
 #[derive(Debug)]
 pub(super) struct Sweeper {
     /// Arenas, one for small items and one for large ones, that are kept for what survives a sweep.
@@ -136,7 +136,7 @@ impl Memory {
         })
     }
 
-    /// Provides so many bytes, which are the caller's until it has spent them.
+    /// Provides bytes, which are the caller's until it has spent them.
     pub(super) fn reserve_room(
         &self,
         bytes: usize,
@@ -148,7 +148,7 @@ impl Memory {
         })
     }
 
-    /// Whether so many bytes could be had by evicting everything that can be evicted.
+    /// True if evicting everything that can be evicted would free these bytes.
     fn attainable(&self, bytes: usize) -> bool {
         // The spares stay, so that the next sweep has somewhere to move what survives.
         let spares = self.pool.cost(false) + self.pool.cost(true);
@@ -223,8 +223,8 @@ impl Memory {
         ((self.budget.capacity() >> self.limits.arena_shift) / RESERVE_SHARE).min(RESERVE_MAX)
     }
 
-    /// Frees arenas for writes to come, by so many sweeps at most, if the budget is used up and no other thread does so.
-    /// A write that finds the reserve empty sweeps for itself; one that finds it filled waits for nobody.
+    /// Frees arenas for future writes, by `sweeps` sweeps at most, if the budget is used up and no other thread does so.
+    /// A write that finds the reserve empty sweeps for itself; one that finds it filled does not wait.
     pub(super) fn refill_reserve(&self, now: Now, sweeps: usize) {
         let size = self.pool.arenas.size();
         let filled = || self.pool.free() >= self.reserve() || self.budget.left() >= size;
@@ -285,7 +285,7 @@ impl Memory {
         }) > 0
     }
 
-    /// Whether nothing in an arena will ever be seen again.
+    /// True if all items of an arena have expired or were flushed or removed.
     pub(super) fn is_over(&self, number: u32, now: Now) -> bool {
         let header = self.pool.arenas.header(number);
         let watermark = self.watermark.load(std::sync::atomic::Ordering::Relaxed);
@@ -358,7 +358,7 @@ impl Memory {
     pub(super) fn housekeep(&self, now: Now, budget: usize) -> bool {
         self.pass_time(now);
         self.refill_reserve(now, budget / 64 + 1);
-        // Whoever makes room right now does the same work, so there is nothing to wait for.
+        // A thread that makes room right now does the same work.
         let Some(mut sweeper) = self.sweeper.try_lock() else {
             return false;
         };

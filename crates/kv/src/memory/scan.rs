@@ -9,7 +9,7 @@ use crate::{ClassStatistics, Cursor, Entry, Now, Statistics};
 const INDEX_BITS: u32 = 40;
 const MERGES_MASK: u64 = u64::MAX >> INDEX_BITS;
 
-/// What a cursor says: the next bucket, and how often buckets had been merged when it was made.
+/// The contents of a cursor: the next bucket, and the number of merges when it was made.
 struct Position {
     index: u64,
     merges: u64,
@@ -132,7 +132,7 @@ impl Memory {
         classes
     }
 
-    /// What went of a class.
+    /// The removals of a class.
     fn history(&self, number: u8, large: bool) -> ClassStatistics {
         let counters = self.counters.class(number, large);
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

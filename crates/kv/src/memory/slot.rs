@@ -6,8 +6,8 @@
 //!   │ tag    12 │ worth  8 │ location in units of 8 bytes      44 │
 //!   └───────────┴──────────┴──────────────────────────────────────┘
 //! ```
-//! A location of zero is no item: the whole word zero is an empty slot, anything else is a *ghost*, the memory of an evicted
-//! item's worth that lasts until the slot is needed.
+//! A location of zero means no item: the whole word zero is an empty slot, anything else is a *ghost*, the frequency of an evicted
+//! item, which lasts until the slot is needed.
 
 /// Where an item lies, in units of eight bytes. Zero is nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Slot {
         Slot(self.0 & !LOCATION_MASK | location.0)
     }
 
-    /// What remains when the item is evicted.
+    /// The ghost of an evicted item.
     #[inline]
     pub(super) fn ghost(self) -> Self {
         Slot(self.0 & !LOCATION_MASK)

@@ -1,7 +1,7 @@
 //! Emptying an arena: what has to stay moves to another one, then the arena is free.
 //!
-//! Evicting this way keeps what proved to be worth it, like S3-FIFO, whose three rules we follow: new items queue apart and
-//! may take a tenth of the memory; whoever was asked for while queueing moves on to the protected ones; and who was evicted is
+//! Evicting this way keeps the items that are read again, like S3-FIFO, whose three rules we follow: new items queue apart and
+//! may take a tenth of the memory; an item that is read while queueing moves on to the protected ones; and an evicted one is
 //! remembered for a while (a ghost, in a slot that's vacant anyway) and goes straight to the protected ones when it returns.
 //!
 //! **Invariant:** an item moves under its bucket's lock, after checking that the slot still points to it.
@@ -19,17 +19,17 @@ use crate::Now;
 /// Items looked up ahead, so that their buckets are in the cache when they're needed.
 const BATCH: usize = 16;
 
-/// Who survives.
+/// The items that survive a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retention {
-    /// Everyone whose time isn't over.
+    /// All that have not expired.
     All,
-    /// Those worth so much.
+    /// Those of at least this frequency.
     FrequencyAtLeast(u16),
 }
 
 impl Memory {
-    /// Empties a sealed arena. False if not everyone could be moved: then it's sealed again.
+    /// Empties a sealed arena. False if some items could not be moved: then it's sealed again.
     pub(super) fn sweep(&self, sweeper: &mut Sweeper, number: u32, now: Now, retention: Retention) -> bool {
         if !self.pool.unlist(number) {
             return false;

@@ -5,8 +5,8 @@
 //!   ├────────────┼──────────────────┼───────────┤
 //!   │ split once │ waits for its turn│ children  │    hash & (2^(k+1) − 1), or & (2^k − 1) where that bucket isn't there yet
 //! ```
-//! Splitting moves items of `parent` to the bucket at `count`; only these two are touched, so nobody ever waits for a
-//! rehash. Whoever locks a bucket checks afterwards that the key still belongs there.
+//! Splitting moves items of `parent` to the bucket at `count`; only these two are touched, so no thread ever waits for a
+//! rehash. A thread that locks a bucket checks afterwards that the key still belongs there.
 //!
 //! **Invariant:** `count` changes only while the locks of the parent and of a child that others know are held, so a lock holder
 //! who finds the index right may rely on it until unlocking.
@@ -45,7 +45,7 @@ pub(super) struct Table {
     pub(super) spill: Region,
     pub(super) budget: Arc<Budget>,
     pub(super) committed: AtomicUsize,
-    /// Overflow buckets that nobody uses. Number zero means "none".
+    /// Free overflow buckets. Number zero means "none".
     pub(super) overflow: Mutex<Numbers>,
     pub(super) splitting: Mutex<Scratch>,
     /// How often buckets were merged.
@@ -58,7 +58,7 @@ pub(super) struct Scratch {
     pub(super) spare: Vec<u32>,
 }
 
-/// What became of an attempt to split.
+/// The outcome of an attempt to split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Split {
     Done,
@@ -115,8 +115,8 @@ impl Table {
 
     #[inline]
     pub(super) fn main(&self, index: u64) -> &Bucket {
-        // SAFETY: callers pass indexes below `count` (or the one being made), which lie in the region; a bucket is made of
-        // atomics for which every content, zeros of fresh pages included, is valid.
+        // SAFETY: callers pass indexes below `count` (or the one being made), which lie in the region; a bucket consists of
+        // atomics, and every content is valid, zeros of fresh pages included.
         unsafe { self.main.at(index as usize * BUCKET).cast::<Bucket>().as_ref() }
     }
 
@@ -133,7 +133,7 @@ impl Table {
         prefetch(self.main.base().as_ptr().wrapping_add(index as usize * BUCKET));
     }
 
-    /// Starts loading the item that a key probably has, so many lines of it and no fewer than [`ITEM_LINES_MIN`].
+    /// Starts loading the item that a key probably has: `lines` cache lines of it, and no fewer than [`ITEM_LINES_MIN`].
     #[inline]
     pub(super) fn prefetch_item(&self, hash: u64, lines: usize) {
         let bucket = self.main(index_of(hash, self.count()));

@@ -81,7 +81,7 @@ fn old_items_keep_their_cas_when_they_move() {
     assert!((0..300).all(|key| get(&memory, key).is_none()));
 }
 
-/// What is read again and again survives any number of items that are written once.
+/// Items that are read again and again survive any number of items that are written once.
 #[test]
 fn proven_items_survive_a_flood() {
     let memory = Memory::new(4 << 20, 1 << 20, true).unwrap();
@@ -174,7 +174,7 @@ fn a_refusal_without_eviction_looks_at_no_arena() {
     let sweeper = memory.sweeper.lock();
     assert_eq!((sweeper.position(), sweeper.sweeps), (cursor, sweeps));
     drop(sweeper);
-    // What is removed comes back, wherever it lies, by sweeping only where it was.
+    // The space of removed items is used again, and only their arenas are swept.
     for key in (0..full).step_by(3) {
         remove(&memory, key);
     }
@@ -208,7 +208,7 @@ fn arenas_are_kept_in_reserve() {
     assert_eq!(memory.pool.free(), 2, "a 128th of 256 arenas");
 }
 
-/// Values in blocks go with their store, but for those that somebody holds.
+/// A dropped store frees its blocks, except those that readers hold.
 #[test]
 fn a_store_that_goes_frees_its_blocks() {
     let memory = Memory::new(16 << 20, 1 << 20, true).unwrap();

@@ -29,7 +29,7 @@ fn must_end(name: &str, work: impl FnOnce() + Send + 'static) {
 }
 
 /// Fills a store to just below the brim with small items, then stores new keys with values of 33 to 64 KiB that arrive whole.
-/// Whether a bucket is full when the memory is depends on the number of items, so every seed has another.
+/// A bucket must be full when the memory is; that depends on the number of items, so every seed has another.
 fn flood(capacity: u64, seed: u64) {
     let store = open(&format!("memory:?capacity={capacity}"));
     let mut random = Random::new(seed);

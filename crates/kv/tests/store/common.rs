@@ -1,4 +1,4 @@
-//! What the tests of the stores share.
+//! Helpers of the tests.
 
 use kv::{Answer, Decision, Engine, Entry, New, Now, Pinned, Store, StoreError, Value};
 

@@ -1,4 +1,4 @@
-//! What a store does at its limits.
+//! Stores at their limits.
 
 use crate::common::{Random, apply, get, open, put, ready, set};
 use kv::{Decision, Edit, Engine, New, Now, Payload, StoreError, Value};

@@ -42,7 +42,7 @@ struct World {
     model: Model,
     random: Random,
     now: Now,
-    /// Whether items may vanish.
+    /// True if items may vanish.
     evicting: bool,
 }
 
@@ -91,7 +91,7 @@ impl World {
         self.figures();
     }
 
-    /// What time does to the model.
+    /// Drops expired items from the model.
     fn age(&mut self) {
         if self.model.flush_at.is_some_and(|at| at <= self.now.0) {
             self.model.flush_at = None;

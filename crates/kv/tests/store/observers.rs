@@ -1,4 +1,4 @@
-//! What observers are told, and for how long.
+//! Observers and their lifetime.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use kv::{Decision, Engine, Entry, Expiry, New, Now, Observer};
 
 const NOW: Now = Now(1_000_000);
 
-/// What an observer is told of an item.
+/// An eviction as an observer sees it.
 #[derive(Clone, Debug, PartialEq)]
 struct Told {
     key: Vec<u8>,
@@ -54,7 +54,7 @@ fn every_eviction_is_told_once_and_nothing_else() {
         };
         let value = vec![1; length];
         let parts = [&value[..]];
-        // What ends meanwhile isn't evicted, nor is what is removed.
+        // Items that expire or are removed are not evictions.
         let now = Now(NOW.0 + number / 4000);
         let expiry = match number % 3 {
             0 => Expiry::At(now.0 + 1 + number % 4),

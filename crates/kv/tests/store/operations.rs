@@ -284,7 +284,7 @@ impl World<'_> {
             false => (capacity + 8192).min(1 << 20),
         };
         if self.store.resize(wanted).is_ok() {
-            // What is held cannot be freed: then the capacity is not reached, and the store waits.
+            // Held values cannot be freed, so the capacity may not be reached until their readers have gone.
             let held = self.held.len();
             for _ in 0..1000 {
                 if !self.store.tick(self.now, 64) {

@@ -10,8 +10,8 @@ fn key(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// A store of 16 MiB with ten values of a megabyte that readers hold and many small items. What is held stays so while the
-/// second of the two lives.
+/// A store of 16 MiB with ten values of a megabyte that readers hold and many small items. The values stay held until
+/// the second part is dropped.
 fn crowded(item_size_max: &str) -> (Store, Vec<Pinned>) {
     let store = open(&format!("memory:?capacity=16MiB&item_size_max={item_size_max}"));
     let mut held = Vec::new();
@@ -39,7 +39,7 @@ fn assert_all_there(store: &Store) {
     }
 }
 
-/// One refused `set` once emptied a cache: room was made up to the capacity, of which readers held a part.
+/// One refused `set` once emptied a cache: room was made up to the capacity, though readers held a part of it.
 #[test]
 fn what_readers_leave_no_room_for_is_refused_at_once() {
     let (store, held) = crowded("8MiB");

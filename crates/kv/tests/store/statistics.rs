@@ -1,4 +1,4 @@
-//! What a store tells of its classes.
+//! Figures per class.
 
 use crate::common::{get, open, put, set};
 use kv::{Engine, Expiry, New, Now};
