@@ -12,6 +12,10 @@
 //! **Invariant:** nothing here knows a protocol, opens a socket or starts a thread.
 //! **Invariant:** `unsafe` is confined to the modules whose head says so.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod budget;
 mod decision;
 mod engine;

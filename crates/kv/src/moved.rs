@@ -18,7 +18,7 @@ thread_local! {
 /// let parts = [&value[..]];
 /// let stored = store.update(&store.key(b"large"), Now(1), |_| (Decision::Put(New::new(&parts)), ()));
 /// assert!(stored.ready().is_some_and(|stored| stored.is_ok()));
-/// assert_eq!(kv::bytes_moved() - before, 500_000);
+/// assert!(kv::bytes_moved() - before >= 500_000);
 /// # Ok::<(), kv::Error>(())
 /// ```
 #[inline]
