@@ -131,22 +131,6 @@ impl Sources {
         Some((self.token(index as u32), entry.held))
     }
 
-    /// Notes readiness of a source whose halves wait by themselves; returns the wakers of those that wait for it.
-    #[cold]
-    fn note_split(&mut self, token: u64, bits: u16) -> Vec<Waker> {
-        let mut wakers = Vec::new();
-        if bits & (WRITABLE | ALWAYS) != 0 {
-            wakers.extend(self.writers.remove(&(token as u32)));
-        }
-        if let Some(entry) = self.entry(token)
-            && entry.interest & bits != 0
-        {
-            entry.interest = 0;
-            wakers.extend(entry.waker.clone());
-        }
-        wakers
-    }
-
     fn is_waited_for(&self, token: u64) -> bool {
         let index = token as u32;
         self.entries[index as usize].interest != 0 || self.writers.contains_key(&index)
@@ -165,12 +149,15 @@ pub(crate) fn signal(core: &Core, token: u64, bits: u16) -> bool {
     if bits & (READABLE | WRITABLE) != 0 {
         entry.active = core.tick();
     }
-    if entry.bits & SPLIT != 0 {
-        let wakers = sources.note_split(token, bits);
+    if entry.bits & SPLIT != 0 && bits & (WRITABLE | ALWAYS) != 0 && !sources.writers.is_empty() {
+        let writer = sources.writers.remove(&(token as u32));
         drop(sources);
-        wakers.into_iter().for_each(Waker::wake);
-        return true;
+        writer.into_iter().for_each(Waker::wake);
+        sources = core.sources.borrow_mut();
     }
+    let Some(entry) = sources.entry(token) else {
+        return false;
+    };
     if entry.interest & bits == 0 {
         return true;
     }
