@@ -42,7 +42,8 @@ fn lane() -> &'static Offload {
 /// The state of one stream's file that is read by the lane.
 #[derive(Default)]
 pub(crate) struct Cold {
-    fetch: RefCell<Option<Fetch>>,
+    /// Boxed, since few streams have one.
+    fetch: RefCell<Option<Box<Fetch>>>,
 }
 
 struct Fetch {
@@ -70,7 +71,7 @@ impl Cold {
         *fetch = None;
         let resident = resident(file, offset, length);
         if resident == 0 && length > 0 {
-            *fetch = Some(start(source, file, offset, length));
+            *fetch = Some(Box::new(start(source, file, offset, length)));
             source.clear(WRITABLE);
         }
         resident
