@@ -80,6 +80,7 @@ impl Acceptor {
             let acceptor = Arc::clone(self);
             remote.post_unbounded(move || {
                 let core = Core::current();
+                core.any_drain.set(true);
                 source::wake_all(&core);
                 let later = Rc::clone(&core);
                 core.spawn(async move {

@@ -84,6 +84,8 @@ pub(crate) struct Core {
     pub(crate) draining: Cell<bool>,
     /// Whether connections that have received nothing yet drain too.
     pub(crate) drains_new: Cell<bool>,
+    /// True once the loop or one of its listeners drains.
+    pub(crate) any_drain: Cell<bool>,
     scheduler: Scheduler,
     timers: Timers,
     memory: Memory,
@@ -111,6 +113,7 @@ impl Core {
             outbox: RefCell::default(),
             draining: Cell::new(false),
             drains_new: Cell::new(false),
+            any_drain: Cell::new(false),
             scheduler: Scheduler::new(),
             timers: Timers::new(config.clock.read()),
             memory: Memory::default(),

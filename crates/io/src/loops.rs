@@ -191,6 +191,7 @@ impl Loops {
             remote.post_unbounded(|| {
                 let core = Core::current();
                 core.draining.set(true);
+                core.any_drain.set(true);
                 source::wake_all(&core);
                 let later = Rc::clone(&core);
                 core.spawn(async move {

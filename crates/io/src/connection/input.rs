@@ -147,7 +147,7 @@ impl Connection {
         }
         let bits = self.wire.source.bits();
         let input_alone = bits & NOTIFIED == 0 && self.replies.is_none() && self.tls.is_none();
-        if !input_alone || self.input.is_special() || self.core().draining.get() {
+        if !input_alone || self.input.is_special() || self.core().any_drain.get() {
             return self.poll_without_input(context);
         }
         self.wire.source.wait(context, READABLE | NOTIFIED);
