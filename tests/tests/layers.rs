@@ -151,3 +151,27 @@ fn every_kind_of_difference_is_found() {
         ]
     );
 }
+
+/// Cargo builds the examples of all packages into one folder, where a second one of a name overwrites the first.
+#[test]
+fn no_two_examples_share_a_name() {
+    let mut owners = BTreeMap::new();
+    for package in packages() {
+        let targets = package["targets"].as_array().expect("targets");
+        let examples = targets.iter().filter(|target| {
+            target["kind"]
+                .as_array()
+                .is_some_and(|kinds| kinds.iter().any(|kind| kind == "example"))
+        });
+        for example in examples.map(name) {
+            let other = owners.insert(example.clone(), name(&package));
+            assert_eq!(
+                other,
+                None,
+                "both it and {} have an example {example}",
+                name(&package)
+            );
+        }
+    }
+    assert!(owners.contains_key("access_log"), "{owners:?}");
+}

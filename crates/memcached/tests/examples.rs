@@ -38,7 +38,7 @@ fn the_server_serves() {
 /// The limit is that of the whole process, with the allocator's rounding. Profiles differ little in what they allocate.
 #[test]
 fn an_idle_connection_takes_less_than_512_bytes() {
-    let output = example("idle_memory").arg("2000").output().unwrap();
+    let output = example("idle_connection").arg("2000").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let allocated = text
         .lines()

@@ -1,4 +1,4 @@
-//! The memory of an idle memcached connection: `cargo run --release -p hikyaku-memcached --example idle_memory -- 10000`.
+//! The memory of an idle memcached connection: `cargo run --release -p hikyaku-memcached --example idle_connection -- 10000`.
 //!
 //! The server runs in this process and counts every byte that it allocates; the clients are another process, so that their
 //! memory is not counted. Each connection has had a request and a reply, and then waits.
