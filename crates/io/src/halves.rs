@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use crate::connection::{Connection, Lent};
 use crate::output::{Exchange, Piece, Took};
+use crate::task::TaskId;
 use crate::{Error, Stream};
 
 type Shared = Rc<RefCell<Box<Connection>>>;
@@ -111,16 +112,21 @@ impl ReadHalf {
     pub async fn relay(&mut self, to: &mut WriteHalf) -> Result<u64, Error> {
         let mut relayed = 0;
         loop {
-            to.flush().await?;
             let mut written = Ok(());
-            let received = self.receive(|input| {
-                written = to.write(input);
-                relayed += input.len() as u64;
-                input.len()
+            let received = poll_fn(|context| {
+                ready!(to.shared.borrow_mut().poll_relay(context))?;
+                let writer = TaskId::of(context.waker());
+                let mut hand_on = Some(|input: &[u8]| {
+                    written = to.shared.borrow_mut().relay(input, writer);
+                    relayed += input.len() as u64;
+                    input.len()
+                });
+                self.poll_receive(context, &mut hand_on)
             });
             let exchange = received.await?;
             written?;
             if let Exchange::Ended { .. } = exchange {
+                to.flush().await?;
                 return Ok(relayed);
             }
         }

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! **Invariant:** every connection with an output in the batch is alive, and its source has the bit [`POSTED`]. A
-//! connection sends, reads on and ends only after the outbox was emptied.
+//! connection sends and ends only after the outbox was emptied, and so does an exchange read on; a half that reads does
+//! not wait for it.
 //!
 //! **Invariant:** the outbox is empty whenever no task is being polled, so no output waits for the poll, a timer or mail.
 //!
@@ -21,6 +22,7 @@ use std::os::fd::RawFd;
 use crate::core::Core;
 use crate::output::Output;
 use crate::source::{self, RETURNED};
+use crate::task::TaskId;
 use crate::{Error, sys};
 
 /// Bytes of an output that may wait. Beyond that, batching saves little of what the output costs by itself.
@@ -41,6 +43,8 @@ struct Batched {
     token: u64,
     fd: RawFd,
     bytes: Vec<u8>,
+    /// The task to be woken if the bytes do not leave, besides those that wait for the source.
+    writer: Option<TaskId>,
 }
 
 /// The outputs of one loop that wait.
@@ -58,14 +62,28 @@ impl Outbox {
     /// Takes over an output that is bytes alone, and leaves an empty one.
     #[inline]
     pub(crate) fn post(&mut self, token: u64, fd: RawFd, output: &mut Output) {
+        self.bytes += output.bytes.len();
+        let batched = self.next(token, fd, None);
+        mem::swap(&mut batched.bytes, &mut output.bytes);
+    }
+
+    /// Copies bytes that a task relays; it is woken if they do not leave.
+    #[inline]
+    pub(crate) fn post_copy(&mut self, token: u64, fd: RawFd, bytes: &[u8], writer: TaskId) {
+        self.bytes += bytes.len();
+        let batched = self.next(token, fd, Some(writer));
+        batched.bytes.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn next(&mut self, token: u64, fd: RawFd, writer: Option<TaskId>) -> &mut Batched {
         if self.used == self.batch.len() {
             self.batch.push(Batched::default());
         }
         let batched = &mut self.batch[self.used];
-        (batched.token, batched.fd) = (token, fd);
-        mem::swap(&mut batched.bytes, &mut output.bytes);
-        self.bytes += batched.bytes.len();
+        (batched.token, batched.fd, batched.writer) = (token, fd, writer);
         self.used += 1;
+        batched
     }
 
     #[inline]
@@ -96,7 +114,7 @@ pub(crate) fn empty(core: &Core) {
                 .left(batched.token, returned.is_none(), core.tick());
             if let Some(returned) = returned {
                 outbox.returned.insert(batched.token, returned);
-                refused.push(batched.token);
+                refused.push((batched.token, batched.writer));
             }
             batched.bytes.clear();
             if batched.bytes.capacity() > 2 * BATCHED_MAX {
@@ -106,8 +124,9 @@ pub(crate) fn empty(core: &Core) {
         }
         (outbox.used, outbox.bytes) = (0, 0);
     }
-    for token in refused {
+    for (token, writer) in refused {
         source::signal(core, token, RETURNED);
+        writer.into_iter().for_each(|writer| core.wake(writer));
     }
 }
 

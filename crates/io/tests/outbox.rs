@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,6 +73,15 @@ impl Scene {
         stopped.recv().unwrap();
         f(&mut self.clients);
         open.send(()).unwrap();
+    }
+
+    /// Waits until the loop has handled everything that was there: mail runs at the beginning of a turn.
+    fn pass_two_turns(&self) {
+        for _ in 0..2 {
+            let (sender, begun) = mpsc::channel();
+            self.loops.remote(0).post(move || sender.send(()).unwrap());
+            begun.recv().unwrap();
+        }
     }
 
     fn ask_at_once(&mut self, letter: u8) {
@@ -199,4 +208,48 @@ fn what_the_kernel_refuses_counts_as_held() {
     scene.clients.clear();
     until("all have ended", || scene.loops.statistics().connections == 0);
     assert_eq!(scene.loops.statistics().held, 0);
+}
+
+#[test]
+fn what_the_kernel_refuses_of_a_relay_leaves_when_there_is_room() {
+    let file = format!("hikyaku-io-outbox-upstream-{}", std::process::id());
+    let path = std::env::temp_dir().join(file);
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    let address = Address::Unix(path.clone());
+    let mut scene = Scene::new("relay", 64 << 20, move |client| {
+        let address = address.clone();
+        async move {
+            let upstream = Stream::connect(&address).await.unwrap();
+            // No task waits for the upstream connection but the one that relays to it.
+            let (_, mut to_upstream) = upstream.split();
+            let (mut from_client, _to_client) = client.split();
+            let relayed = from_client.relay(&mut to_upstream).await.unwrap();
+            assert_eq!(relayed % REPLY as u64, 0);
+        }
+    });
+    let mut upstream: Vec<_> = (0..CLIENTS).map(|_| listener.accept().unwrap().0).collect();
+    std::fs::remove_file(&path).unwrap();
+    let mut sent = Vec::new();
+    while scene.loops.statistics().held < (CLIENTS * REPLY / 2) as u64 {
+        assert!(sent.len() < 1000, "the kernel takes everything");
+        let letter = b'a' + (sent.len() % 26) as u8;
+        sent.push(letter);
+        scene.at_once(|clients| {
+            for client in clients {
+                client.write_all(&[letter; REPLY]).unwrap();
+            }
+        });
+        // What is sent after the first refusal would wake the relay.
+        scene.pass_two_turns();
+    }
+    for one in &mut upstream {
+        one.set_read_timeout(Some(PATIENCE)).unwrap();
+        sent.iter().for_each(|&letter| read_reply(one, letter));
+    }
+    until("nothing is held", || scene.loops.statistics().held == 0);
+    scene.clients.clear();
+    for one in &mut upstream {
+        assert_eq!(one.read(&mut [0]).unwrap(), 0);
+    }
 }

@@ -1,5 +1,6 @@
 //! The output of a connection: sent at once, with that of others, or queued when the kernel refuses it.
 
+use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
@@ -8,6 +9,7 @@ use crate::Error;
 use crate::outbox::{BATCHED_MAX, Returned};
 use crate::output::{Output, Piece};
 use crate::source::{FAULTS, POSTED, RETURNED, WRITABLE};
+use crate::task::TaskId;
 use crate::tls::TlsLayer;
 use crate::transport::{Part, Wire};
 
@@ -38,19 +40,27 @@ impl Connection {
     /// Has an output wait for others, if it is small and there are any.
     #[inline]
     fn post(&self, output: &mut Output) -> bool {
-        let small = output.bytes.len() <= BATCHED_MAX && output.pieces.is_empty();
-        if !small || !self.core().more_tasks_follow() || self.tls.is_some() || self.queue.is_some() {
+        if !output.pieces.is_empty() {
             return false;
         }
-        let Some(fd) = self.wire.descriptor() else {
+        let Some((token, fd)) = self.begin_post(output.bytes.len()) else {
             return false;
         };
-        let Some(token) = self.wire.source.post() else {
-            return false;
-        };
-        self.core().spend_bytes(output.bytes.len());
         self.core().outbox.borrow_mut().post(token, fd, output);
         true
+    }
+
+    /// The token and the descriptor for so many bytes in the outbox, if they may wait there.
+    #[inline]
+    fn begin_post(&self, bytes: usize) -> Option<(u64, RawFd)> {
+        let core = self.core();
+        if bytes > BATCHED_MAX || !core.more_tasks_follow() || self.tls.is_some() || self.queue.is_some() {
+            return None;
+        }
+        let fd = self.wire.descriptor()?;
+        let token = self.wire.source.post()?;
+        core.spend_bytes(bytes);
+        Some((token, fd))
     }
 
     /// Sends the output that lies in the outbox, and takes back what the kernel refused of it.
@@ -120,7 +130,7 @@ impl Connection {
         self.settle_outbox()?;
         let taken = match self.must_flush() {
             true => 0,
-            false => write_parts(&self.wire, &mut self.tls, &[Part::Bytes(bytes)])? as usize,
+            false => write_bytes(&self.wire, &mut self.tls, bytes)?,
         };
         if taken < bytes.len() {
             let source = &self.wire.source;
@@ -130,6 +140,30 @@ impl Connection {
                 .push(Piece::from(&bytes[taken..]));
         }
         self.account()
+    }
+
+    /// Writes bytes as [`write_or_queue`](Connection::write_or_queue), or has them wait for the output of other tasks. The
+    /// task `writer` is woken if they do not leave then; a caller without a task of the loop is not kept waiting.
+    #[inline]
+    pub(crate) fn relay(&mut self, bytes: &[u8], writer: Option<TaskId>) -> Result<(), Error> {
+        if let Some(writer) = writer
+            && let Some((token, fd)) = self.begin_post(bytes.len())
+        {
+            let mut outbox = self.core().outbox.borrow_mut();
+            outbox.post_copy(token, fd, bytes, writer);
+            return Ok(());
+        }
+        self.core().empty_outbox();
+        self.write_or_queue(bytes)
+    }
+
+    /// Waits until the kernel has taken everything, or has not been asked yet.
+    #[inline]
+    pub(crate) fn poll_relay(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        if self.wire.source.bits() & (RETURNED | FAULTS) == 0 && !self.must_flush() {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_flush(context)
     }
 
     #[inline]
@@ -193,6 +227,17 @@ impl Connection {
         replies.borrow_mut().swap(&mut ready, false);
         self.write_output(&mut ready)
     }
+}
+
+/// Sends what the kernel, or the encryption before it, takes of some bytes: by `send`, which is cheaper than `sendmsg`.
+#[inline]
+fn write_bytes(wire: &Wire, tls: &mut Option<Box<TlsLayer>>, bytes: &[u8]) -> Result<usize, Error> {
+    if tls.is_some() {
+        return write_parts(wire, tls, &[Part::Bytes(bytes)]).map(|taken| taken as usize);
+    }
+    let taken = wire.write(bytes)?;
+    wire.source.core.spend_bytes(taken);
+    Ok(taken)
 }
 
 /// Sends what the kernel, or the encryption before it, takes of some parts.
