@@ -1,7 +1,7 @@
 //! `watch`: streams of what happens in the service, for people who debug their caches.
 //!
 //! ```text
-//! loops ── publish(kind, line) ──► Hub ──► Watcher (bounded buffer) ──► its connection's task
+//! loops ── publish(kind, line) ──► Hub ──► Watcher (bounded buffer) ── notifier ──► exchange of its connection
 //! kv::Store ── evicted(item) ───────┘
 //! ```
 //!
@@ -13,10 +13,11 @@
 pub(crate) mod evictions;
 pub(crate) mod line;
 
-use std::future::poll_fn;
+use std::mem;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+
+use io::RemoteNotifier;
 
 /// Watchers a service serves at once.
 pub(crate) const WATCHERS_MAX: usize = 20;
@@ -100,14 +101,19 @@ impl Hub {
         }
     }
 
-    /// Adds a watcher, unless there are [`WATCHERS_MAX`].
-    pub(crate) fn subscribe(self: &Arc<Self>, kinds: Kinds) -> Option<Subscription> {
+    /// Adds a watcher, unless there are [`WATCHERS_MAX`]. It is notified when there are lines for it.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        kinds: Kinds,
+        notifier: RemoteNotifier,
+    ) -> Option<Subscription> {
         let mut watchers = self.watchers();
         if watchers.len() == WATCHERS_MAX {
             return None;
         }
         let watcher = Arc::new(Watcher {
             kinds,
+            notifier,
             pending: Mutex::default(),
         });
         watchers.push(watcher.clone());
@@ -115,6 +121,7 @@ impl Hub {
         Some(Subscription {
             hub: self.clone(),
             watcher,
+            taken: Vec::new(),
         })
     }
 
@@ -143,6 +150,7 @@ impl Hub {
 #[derive(Debug)]
 struct Watcher {
     kinds: Kinds,
+    notifier: RemoteNotifier,
     pending: Mutex<Pending>,
 }
 
@@ -150,7 +158,6 @@ struct Watcher {
 struct Pending {
     lines: Vec<u8>,
     skipped: u64,
-    waker: Option<Waker>,
 }
 
 impl Watcher {
@@ -167,21 +174,15 @@ impl Watcher {
             return false;
         }
         pending.skipped = 0;
+        // Lines that are there already have notified the connection, which takes all at once.
+        let first = pending.lines.is_empty();
         pending.lines.extend_from_slice(notice.as_bytes());
         pending.lines.extend_from_slice(line);
-        if let Some(waker) = pending.waker.take() {
-            waker.wake();
+        drop(pending);
+        if first {
+            self.notifier.notify();
         }
         true
-    }
-
-    fn poll(&self, context: &mut Context<'_>) -> Poll<Vec<u8>> {
-        let mut pending = self.pending();
-        if pending.lines.is_empty() {
-            pending.waker = Some(context.waker().clone());
-            return Poll::Pending;
-        }
-        Poll::Ready(std::mem::take(&mut pending.lines))
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -194,12 +195,16 @@ impl Watcher {
 pub(crate) struct Subscription {
     hub: Arc<Hub>,
     watcher: Arc<Watcher>,
+    /// The lines taken last; its memory is used again.
+    taken: Vec<u8>,
 }
 
 impl Subscription {
-    /// Waits for lines and takes all that there are.
-    pub(crate) async fn lines(&self) -> Vec<u8> {
-        poll_fn(|context| self.watcher.poll(context)).await
+    /// Takes all lines that there are. The watcher's lock is held only to exchange two buffers.
+    pub(crate) fn take(&mut self) -> &[u8] {
+        self.taken.clear();
+        mem::swap(&mut self.taken, &mut self.watcher.pending().lines);
+        &self.taken
     }
 }
 
@@ -216,19 +221,21 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn take(subscription: &Subscription) -> String {
-        let mut context = Context::from_waker(Waker::noop());
-        match subscription.watcher.poll(&mut context) {
-            Poll::Ready(lines) => String::from_utf8(lines).unwrap(),
-            Poll::Pending => String::new(),
-        }
+    fn subscribe(hub: &Arc<Hub>, kinds: Kinds) -> Option<Subscription> {
+        let mut on = io::Loop::new(io::Config::default()).unwrap();
+        let notifier = on.run(async { io::Stream::pair().0.notifier().remote() });
+        hub.subscribe(kinds, notifier)
+    }
+
+    fn take(subscription: &mut Subscription) -> String {
+        String::from_utf8(subscription.take().to_vec()).unwrap()
     }
 
     #[test]
     fn watchers_get_the_kinds_that_they_asked_for() {
         let hub = Arc::new(Hub::new(1024));
-        let fetchers = hub.subscribe(Kinds::FETCHERS).unwrap();
-        let both = hub.subscribe(Kinds::FETCHERS.with(Kinds::DELETIONS)).unwrap();
+        let mut fetchers = subscribe(&hub, Kinds::FETCHERS).unwrap();
+        let mut both = subscribe(&hub, Kinds::FETCHERS.with(Kinds::DELETIONS)).unwrap();
         hub.publish(Kinds::FETCHERS, |line, id| {
             line.extend_from_slice(format!("get {id}\n").as_bytes())
         });
@@ -236,8 +243,8 @@ mod tests {
             line.extend_from_slice(format!("delete {id}\n").as_bytes())
         });
         hub.publish(Kinds::MUTATIONS, |_, _| panic!("nobody watches mutations"));
-        assert_eq!(take(&fetchers), "get 1\n");
-        assert_eq!(take(&both), "get 1\ndelete 2\n");
+        assert_eq!(take(&mut fetchers), "get 1\n");
+        assert_eq!(take(&mut both), "get 1\ndelete 2\n");
         drop(both);
         assert_eq!(hub.wanted(), Kinds::FETCHERS);
     }
@@ -245,13 +252,13 @@ mod tests {
     #[test]
     fn a_full_buffer_drops_lines_and_says_how_many() {
         let hub = Arc::new(Hub::new(30));
-        let watcher = hub.subscribe(Kinds::FETCHERS).unwrap();
+        let mut watcher = subscribe(&hub, Kinds::FETCHERS).unwrap();
         let publish =
             |text: &'static [u8]| hub.publish(Kinds::FETCHERS, |line, _| line.extend_from_slice(text));
         (0..5).for_each(|_| publish(b"0123456789\n"));
-        assert_eq!(take(&watcher), "0123456789\n0123456789\n");
+        assert_eq!(take(&mut watcher), "0123456789\n0123456789\n");
         publish(b"next\n");
-        assert_eq!(take(&watcher), "skipped=3\nnext\n");
+        assert_eq!(take(&mut watcher), "skipped=3\nnext\n");
         assert_eq!(hub.counts(), (1, 3, 3));
     }
 
@@ -259,10 +266,10 @@ mod tests {
     fn watchers_are_limited() {
         let hub = Arc::new(Hub::new(30));
         let all: Vec<_> = (0..WATCHERS_MAX)
-            .map(|_| hub.subscribe(Kinds::FETCHERS).unwrap())
+            .map(|_| subscribe(&hub, Kinds::FETCHERS).unwrap())
             .collect();
-        assert!(hub.subscribe(Kinds::FETCHERS).is_none());
+        assert!(subscribe(&hub, Kinds::FETCHERS).is_none());
         drop(all);
-        assert!(hub.subscribe(Kinds::FETCHERS).is_some());
+        assert!(subscribe(&hub, Kinds::FETCHERS).is_some());
     }
 }
