@@ -3,6 +3,8 @@
 //! **Invariant:** what a write was given (a block, a page, pages to grow by) it keeps until it has used it or ends, so that every
 //! attempt lacks something that no earlier one lacked.
 
+use std::mem;
+
 use super::item::{CAS, EXPIRY, FLAGS, Facts, Shape, Tail};
 use crate::Key;
 use crate::budget::Reservation;
@@ -32,13 +34,13 @@ pub(super) struct Attributes {
 pub(super) enum Source<'v> {
     /// New bytes only.
     Parts(&'v [&'v [u8]]),
-    /// Old bytes and new ones, behind or before them.
+    /// Old bytes, new ones, old bytes. One side is empty.
     Joined {
-        old: &'v [u8],
-        /// The block that the old bytes lie in, if they do.
-        block: Option<&'v Prefix>,
+        before: &'v [u8],
         new: &'v [&'v [u8]],
-        behind: bool,
+        after: &'v [u8],
+        /// The block that the old bytes lie in, if they do. Values in blocks are not empty.
+        block: Option<&'v Prefix>,
     },
     /// The block of an upload.
     Adopt(&'v Pinned),
@@ -48,29 +50,22 @@ pub(super) enum Source<'v> {
 
 impl<'v> Source<'v> {
     /// Bytes before, parts, and bytes behind.
+    #[inline]
     pub(super) fn pieces(self) -> (&'v [u8], &'v [&'v [u8]], &'v [u8]) {
         match self {
             Source::Parts(parts) => (&[], parts, &[]),
             Source::Joined {
-                old,
-                new,
-                behind: true,
-                ..
-            } => (old, new, &[]),
-            Source::Joined {
-                old,
-                new,
-                behind: false,
-                ..
-            } => (&[], new, old),
+                before, new, after, ..
+            } => (before, new, after),
             Source::Adopt(pinned) => (pinned.as_ref(), &[], &[]),
             Source::Inherit(prefix) => (prefix.bytes(), &[], &[]),
         }
     }
 
+    #[inline]
     pub(super) fn length(self) -> usize {
         let (before, parts, after) = self.pieces();
-        before.len() + parts.iter().map(|part| part.len()).sum::<usize>() + after.len()
+        before.len() + length_of(parts) + after.len()
     }
 
     /// The old value in a block that has to be copied to a new one, and the offset there.
@@ -78,18 +73,19 @@ impl<'v> Source<'v> {
         match self {
             Source::Joined {
                 block: Some(block),
-                behind: true,
-                ..
-            } => Some((block, 0)),
-            Source::Joined {
-                block: Some(block),
+                after,
                 new,
-                behind: false,
                 ..
-            } => Some((block, new.iter().map(|part| part.len()).sum())),
+            } => Some((block, if after.is_empty() { 0 } else { length_of(new) })),
             _ => None,
         }
     }
+}
+
+/// The length of all parts.
+#[inline]
+pub(super) fn length_of(parts: &[&[u8]]) -> usize {
+    parts.iter().map(|part| part.len()).sum()
 }
 
 /// An item as it will be, ready to be written.
@@ -98,7 +94,8 @@ pub(super) struct Draft<'v> {
     pub(super) version: u64,
     pub(super) shape: Shape,
     pub(super) source: Source<'v>,
-    pub(super) large: Option<Large>,
+    /// The value of a large item, in a block.
+    pub(super) large: Option<Prefix>,
 }
 
 impl<'v> Draft<'v> {
@@ -110,7 +107,7 @@ impl<'v> Draft<'v> {
     #[inline]
     pub(super) fn write(self, write: impl FnOnce(Tail<'_>)) {
         match self.large {
-            Some(large) => write(Tail::Block(large.prefix)),
+            Some(large) => write(Tail::Block(large)),
             None => {
                 let (before, parts, after) = self.source.pieces();
                 write(Tail::Pieces(before, parts, after));
@@ -119,43 +116,16 @@ impl<'v> Draft<'v> {
     }
 }
 
-/// The value of a large item that is about to be written.
-pub(super) struct Large {
-    pub(super) prefix: Prefix,
-    origin: Origin,
-}
-
-/// How a large value came to be, which tells what becomes of it if its item cannot be written yet.
-enum Origin {
+/// How the large value of a draft came to be, which tells what becomes of it if its item cannot be written yet.
+#[derive(Default)]
+pub(super) enum Origin {
     /// It was there before.
+    #[default]
     Shared,
     /// A shorter value of this length was continued.
     Lengthened(usize),
     /// It was made for this write, perhaps with an old value copied into it.
     Made(Pinned, Option<(Pinned, usize)>),
-}
-
-impl Large {
-    pub(super) fn shared(prefix: Prefix) -> Large {
-        Large {
-            prefix,
-            origin: Origin::Shared,
-        }
-    }
-
-    pub(super) fn longer(prefix: Prefix, before: usize) -> Large {
-        Large {
-            prefix,
-            origin: Origin::Lengthened(before),
-        }
-    }
-
-    pub(super) fn made(pinned: Pinned, copy: Option<(Pinned, usize)>) -> Large {
-        Large {
-            prefix: pinned.share(),
-            origin: Origin::Made(pinned, copy),
-        }
-    }
 }
 
 /// A block for a value, perhaps with an old value copied into it.
@@ -181,13 +151,29 @@ impl Prepared {
 pub(super) struct Call<'k> {
     pub(super) key: &'k Key<'k>,
     pub(super) now: Now,
-    /// The block that an earlier attempt lacked.
-    pub(super) prepared: Option<Prepared>,
     /// The page that an earlier attempt lacked.
     pub(super) page: Option<Reservation>,
+    /// Most writes need none of these, so that a pointer is all that they set up and drop.
+    supplies: Option<Box<Supplies>>,
+}
+
+/// What writes of large values hold.
+#[derive(Default)]
+pub(super) struct Supplies {
+    /// The block that an earlier attempt lacked.
+    pub(super) prepared: Option<Prepared>,
     /// The pages to grow by that an earlier attempt lacked.
     pub(super) growth: Option<Reservation>,
+    /// Of the large value that the current attempt writes.
+    pub(super) origin: Origin,
     copies: u32,
+}
+
+impl Supplies {
+    /// True if the next copy is made without the lock.
+    pub(super) fn copies_outside(&self) -> bool {
+        self.copies < COPIES_OUTSIDE_MAX
+    }
 }
 
 impl<'k> Call<'k> {
@@ -196,31 +182,43 @@ impl<'k> Call<'k> {
         Call {
             key,
             now,
-            prepared: None,
             page: None,
-            growth: None,
-            copies: 0,
+            supplies: None,
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn supplies(&mut self) -> &mut Supplies {
+        self.supplies.get_or_insert_default()
+    }
+
+    /// The value in a block that was made for this call.
+    pub(super) fn made(&mut self, pinned: Pinned, copy: Option<(Pinned, usize)>) -> Prefix {
+        let prefix = pinned.share();
+        self.supplies().origin = Origin::Made(pinned, copy);
+        prefix
+    }
+
+    /// Lets go of a large value that is its item's from now on.
+    #[inline(never)]
+    pub(super) fn settle(&mut self) {
+        if let Some(supplies) = &mut self.supplies {
+            supplies.origin = Origin::Shared;
         }
     }
 
     /// Keeps what was made for this call, for the next attempt.
-    pub(super) fn keep(&mut self, draft: Draft<'_>) {
-        let Some(Large { prefix, origin }) = draft.large else {
-            return;
-        };
-        match origin {
+    #[cold]
+    pub(super) fn keep(&mut self, large: Prefix) {
+        let supplies = self.supplies();
+        match mem::take(&mut supplies.origin) {
             Origin::Shared => {}
-            Origin::Lengthened(before) => prefix.retract(before),
+            Origin::Lengthened(before) => large.retract(before),
             Origin::Made(pinned, copy) => {
-                drop(prefix);
-                self.prepared = pinned.into_block().map(|block| Prepared { block, copy });
+                drop(large);
+                supplies.prepared = pinned.into_block().map(|block| Prepared { block, copy });
             }
         }
-    }
-
-    /// True if the next copy is made without the lock.
-    pub(super) fn copies_outside(&self) -> bool {
-        self.copies < COPIES_OUTSIDE_MAX
     }
 
     /// Copies an old value into a block that was made for it, without any lock.
@@ -229,9 +227,9 @@ impl<'k> Call<'k> {
             let bytes = old.as_ref();
             block.bytes_mut(length)[*offset..*offset + bytes.len()].copy_from_slice(bytes);
             crate::moved::add(bytes.len());
-            self.copies += 1;
+            self.supplies().copies += 1;
         }
-        self.prepared = Some(Prepared { block, copy });
+        self.supplies().prepared = Some(Prepared { block, copy });
     }
 }
 

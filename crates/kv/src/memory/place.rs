@@ -5,7 +5,7 @@
 use super::arena::{Allocation, Footprint};
 use super::chain::{Guard, SlotRef};
 use super::class::Queue;
-use super::draft::{Attributes, Call, Draft, Large, Prepared, Source};
+use super::draft::{Attributes, Call, Draft, Origin, Prepared, Source, length_of};
 use super::item::{EXPIRY, FLAGS, LARGE, LARGE_TAIL, OPTIONS, Shape};
 use super::pool::AppendPoint;
 use super::slot::Slot;
@@ -63,6 +63,7 @@ impl Memory {
     }
 
     /// Writes an item, in place if it has the same form, else where there's room.
+    #[inline]
     pub(super) fn place<'t>(
         &'t self,
         guard: &Guard<'t>,
@@ -71,36 +72,76 @@ impl Memory {
         mut wanted: Attributes,
         source: Source<'_>,
     ) -> Result<Done, Shortage> {
-        let (key, length) = (call.key.bytes, source.length());
+        let length = source.length();
         self.limits
-            .check(key.len(), length as u64)
+            .check(call.key.bytes.len(), length as u64)
             .map_err(Shortage::Never)?;
         self.renew(&mut wanted);
         let version = wanted.version.unwrap_or_else(|| self.next_version());
+        let small = matches!(source, Source::Parts(_) | Source::Joined { .. });
+        if small && length <= self.limits.small_max {
+            let shape = Shape {
+                bits: wanted.options() | wanted.marks,
+                key: call.key.bytes.len() as u8,
+                tail: length as u16,
+            };
+            let draft = Draft {
+                wanted,
+                version,
+                shape,
+                source,
+                large: None,
+            };
+            return self.write_draft(guard, found, call, draft);
+        }
+        self.place_large(guard, found, call, (wanted, version), source, length)
+    }
+
+    /// Writes an item whose value is in a block.
+    #[inline(never)]
+    fn place_large<'t>(
+        &'t self,
+        guard: &Guard<'t>,
+        found: Option<Found<'t>>,
+        call: &mut Call<'_>,
+        (wanted, version): (Attributes, u64),
+        source: Source<'_>,
+        length: usize,
+    ) -> Result<Done, Shortage> {
         let large = self.large(guard, found, call, source, length)?;
         let shape = Shape {
-            bits: wanted.options() | wanted.marks | if large.is_some() { LARGE } else { 0 },
-            key: key.len() as u8,
-            tail: if large.is_some() {
-                LARGE_TAIL
-            } else {
-                length as u16
-            },
+            bits: wanted.options() | wanted.marks | LARGE,
+            key: call.key.bytes.len() as u8,
+            tail: LARGE_TAIL,
         };
         let draft = Draft {
             wanted,
             version,
             shape,
             source,
-            large,
+            large: Some(large),
         };
+        let done = self.write_draft(guard, found, call, draft);
+        call.settle();
+        done
+    }
+
+    #[inline]
+    fn write_draft<'t>(
+        &'t self,
+        guard: &Guard<'t>,
+        found: Option<Found<'t>>,
+        call: &mut Call<'_>,
+        draft: Draft<'_>,
+    ) -> Result<Done, Shortage> {
         match found.and_then(|found| Some((found, self.same_form(guard, found, call.now, &draft)?))) {
             Some((found, shape)) => Ok(self.overwrite(guard, found, shape, draft)),
             None => self.relocate(guard, found, call, draft),
         }
     }
 
-    /// The value of a large item, in a block; `None` for a small one.
+    /// The value of a large item, in a block.
+    #[inline(never)]
     fn large(
         &self,
         guard: &Guard<'_>,
@@ -108,30 +149,35 @@ impl Memory {
         call: &mut Call<'_>,
         source: Source<'_>,
         length: usize,
-    ) -> Result<Option<Large>, Shortage> {
+    ) -> Result<Prefix, Shortage> {
         match source {
-            Source::Adopt(pinned) => return Ok(Some(Large::shared(pinned.share()))),
-            Source::Inherit(prefix) => return Ok(Some(Large::shared(prefix.clone()))),
-            _ if length <= self.limits.small_max => return Ok(None),
+            Source::Adopt(pinned) => return Ok(pinned.share()),
+            Source::Inherit(prefix) => return Ok(prefix.clone()),
             Source::Joined {
                 block: Some(old),
                 new,
-                behind: true,
+                after: [],
                 ..
             } => {
                 let found = found.expect("only an item that was found has an old value");
                 if let Some(longer) = self.lengthen(guard, found, call, old, new)? {
-                    return Ok(Some(longer));
+                    call.supplies().origin = Origin::Lengthened(old.len());
+                    return Ok(longer);
                 }
             }
             _ => {}
         }
-        let copy = source.copies().filter(|_| call.copies_outside());
-        let Some(prepared) = call.prepared.take_if(|prepared| prepared.serves(length, copy)) else {
+        let supplies = call.supplies();
+        let copy = source.copies().filter(|_| supplies.copies_outside());
+        let Some(prepared) = supplies
+            .prepared
+            .take_if(|prepared| prepared.serves(length, copy))
+        else {
             let copy = copy.map(|(old, offset)| (Pinned::hold(old), offset));
             return Err(Shortage::Block(length, copy));
         };
-        Ok(Some(fill(prepared, source, length, copy.is_some())))
+        let (pinned, copy) = fill(prepared, source, length, copy.is_some());
+        Ok(call.made(pinned, copy))
     }
 
     /// Writes bytes behind a value, in its own block. `None` if the block has no room for them.
@@ -142,12 +188,12 @@ impl Memory {
         call: &mut Call<'_>,
         old: &Prefix,
         new: &[&[u8]],
-    ) -> Result<Option<Large>, Shortage> {
-        let more = new.iter().map(|part| part.len()).sum();
+    ) -> Result<Option<Prefix>, Shortage> {
+        let more = length_of(new);
         match old.room(more) {
             Growth::Pages(0) => {}
             Growth::Pages(bytes) => {
-                let reserved = call.growth.take().filter(|paid| paid.has(bytes));
+                let reserved = call.supplies().growth.take().filter(|paid| paid.has(bytes));
                 let Some(mut paid) = reserved.or_else(|| self.budget.reserve(bytes)) else {
                     return Err(Shortage::Growth(bytes));
                 };
@@ -162,7 +208,7 @@ impl Memory {
             Growth::Full | Growth::Occupied => return Ok(None),
         }
         moved::add(more);
-        Ok(old.append(new).map(|longer| Large::longer(longer, old.len())))
+        Ok(old.append(new))
     }
 
     /// The shape for writing an item over the old one, if that is possible.
@@ -199,7 +245,7 @@ impl Memory {
             .facts(draft.version, self.pool.arenas.base(found.location));
         let garbage = draft.large.as_ref().map(|large| {
             let old = item.take_block();
-            arena.exchange_block(old.cost(), large.prefix.cost());
+            arena.exchange_block(old.cost(), large.cost());
             old
         });
         arena.extend_expiry(facts.expiry);
@@ -230,7 +276,7 @@ impl Memory {
             stride: draft.shape.stride(),
             expiry: draft.wanted.end(),
             version: draft.version,
-            block: draft.large.as_ref().map_or(0, |large| large.prefix.cost()),
+            block: draft.large.as_ref().map_or(0, |large| large.cost()),
         };
         let class = self.classes.of(draft.wanted.expiry, call.now);
         let point = self.pool.point(Queue::new(class, is_large, protected));
@@ -241,6 +287,7 @@ impl Memory {
     }
 
     /// Writes an item where there is room.
+    #[inline]
     fn relocate<'t>(
         &'t self,
         guard: &Guard<'t>,
@@ -252,7 +299,9 @@ impl Memory {
             Ok(space) => space,
             Err(shortage) => {
                 // A block that was given back would pay for the page that the next attempt's block takes again, for ever.
-                call.keep(draft);
+                if let Some(large) = draft.large {
+                    call.keep(large);
+                }
                 return Err(shortage);
             }
         };
@@ -310,7 +359,12 @@ impl Memory {
 }
 
 /// Writes a value of `length` bytes into the block that was prepared for it.
-fn fill(prepared: Prepared, source: Source<'_>, length: usize, copied: bool) -> Large {
+fn fill(
+    prepared: Prepared,
+    source: Source<'_>,
+    length: usize,
+    copied: bool,
+) -> (Pinned, Option<(Pinned, usize)>) {
     let Prepared { mut block, copy } = prepared;
     let (before, parts, after) = source.pieces();
     let mut rest = block.bytes_mut(length);
@@ -333,5 +387,5 @@ fn fill(prepared: Prepared, source: Source<'_>, length: usize, copied: bool) -> 
         rest = behind;
     }
     moved::add(bytes_moved);
-    Large::made(Pinned::new(block, length), copy)
+    (Pinned::new(block, length), copy)
 }

@@ -62,9 +62,9 @@ impl Memory {
                 .map(|page| call.page = Some(page)),
             Shortage::Growth(bytes) => self
                 .reserve_room(bytes, PAGE, call.now)
-                .map(|pages| call.growth = Some(pages)),
+                .map(|pages| call.supplies().growth = Some(pages)),
             Shortage::Block(length, copy) => {
-                let kept = call.prepared.take().map(|prepared| prepared.block);
+                let kept = call.supplies().prepared.take().map(|prepared| prepared.block);
                 match kept.filter(|block| block.fits(length)) {
                     Some(block) => Ok(block),
                     None => self.make_block(length, call.now),
@@ -197,12 +197,16 @@ impl Memory {
         };
         let source = match behind {
             None => Source::Parts(new),
-            Some(behind) => Source::Joined {
-                old: block.as_ref().map_or_else(|| item.tail(), |block| block.bytes()),
-                block: block.as_deref(),
-                new,
-                behind,
-            },
+            Some(behind) => {
+                let old = block.as_ref().map_or_else(|| item.tail(), |block| block.bytes());
+                let (before, after): (&[u8], &[u8]) = if behind { (old, &[]) } else { (&[], old) };
+                Source::Joined {
+                    before,
+                    new,
+                    after,
+                    block: block.as_deref(),
+                }
+            }
         };
         self.place(guard, Some(found), call, wanted, source)
     }
@@ -283,10 +287,10 @@ impl Memory {
             self.place(guard, Some(found), call, wanted, Source::Inherit(&item.block()))
         } else {
             let old = Source::Joined {
-                old: item.tail(),
-                block: None,
+                before: item.tail(),
                 new: &[],
-                behind: true,
+                after: &[],
+                block: None,
             };
             self.place(guard, Some(found), call, wanted, old)
         }
