@@ -1,5 +1,7 @@
 //! The connection of a watcher.
 
+use std::time::Duration;
+
 use io::{Exchange, Stream};
 
 use crate::context::Context;
@@ -8,6 +10,8 @@ use crate::registry::Activity;
 use crate::watch::Kinds;
 
 /// Sends events until the client leaves, and discards its input.
+///
+/// The idle timeout applies only to sending: a watcher that waits for events is not idle.
 pub(crate) async fn watch(context: &Context, stream: &mut Stream, kinds: Kinds) -> Result<Reason, io::Error> {
     let service = context.service();
     let notifier = stream.notifier().remote();
@@ -21,6 +25,8 @@ pub(crate) async fn watch(context: &Context, stream: &mut Stream, kinds: Kinds) 
     context.connection.set_activity(Activity::Watch);
     stream.send(wire::memcached::text::OK).await?;
     loop {
+        stream.flush().await?;
+        stream.set_idle_timeout(Duration::ZERO);
         let exchange = stream.exchange(|input, output| {
             let lines = subscription.take();
             context.counters().bytes_written.add(lines.len() as u64);
@@ -30,5 +36,6 @@ pub(crate) async fn watch(context: &Context, stream: &mut Stream, kinds: Kinds) 
         if exchange.await? != Exchange::Open {
             return Ok(Reason::Normal);
         }
+        stream.set_idle_timeout(service.config.idle_timeout);
     }
 }

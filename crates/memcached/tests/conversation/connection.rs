@@ -698,6 +698,31 @@ fn idle_connections_are_closed() {
     );
 }
 
+/// As with memcached's `idle_timeout`, which closes no watcher. A watcher used to be closed when no event came in time.
+#[test]
+fn a_watcher_without_events_is_not_idle() {
+    let idle_timeout = Duration::from_millis(50);
+    with_server(
+        ServiceConfig {
+            idle_timeout,
+            ..config()
+        },
+        STORE,
+        async |server| {
+            let watcher = &mut server.connect();
+            assert_eq!(ask(watcher, "watch mutations\r\n").await, "OK");
+            for _ in 0..3 {
+                assert!(server.connect().is_at_end().await);
+            }
+            let client = &mut server.connect();
+            assert_eq!(ask(client, "set a 0 0 1\r\n1\r\n").await, "STORED");
+            let event = watcher.line().await.expect("the watcher is open");
+            assert!(event.contains("key=a"), "{event}");
+            assert_eq!(server.service().totals().idle_kicks, 3);
+        },
+    );
+}
+
 #[test]
 fn flushing_can_be_forbidden() {
     with_server(
