@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use io::{Bound, Config, Exchange, Listen, ListenOptions, Loop, Loops, Signals, Stream};
 
-/// The descriptor by which a successor says that it serves; the listening sockets follow it.
+/// The descriptor on which a successor reports that it is ready; the listening sockets follow it.
 const READY: i32 = 3;
 
 async fn serve(mut stream: Stream) {
@@ -45,7 +45,7 @@ async fn start_successor(bound: &Bound) -> Result<(), Box<dyn std::error::Error>
     Ok(())
 }
 
-/// What to listen on, and where to say that we do.
+/// The inherited sockets, and the pipe on which to report that we are ready.
 fn inherited(count: &str) -> Result<(Listen, PipeWriter), std::num::ParseIntError> {
     let count: i32 = count.parse()?;
     // SAFETY: our predecessor has put these descriptors here for us, and nothing else knows of them.

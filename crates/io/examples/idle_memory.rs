@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use io::{Address, Config, Error, Exchange, ListenOptions, Loops};
 
-/// The system's allocator, and the bytes that it has lent out.
+/// The system's allocator, counting the bytes in use.
 struct Counting;
 
 static LENT: AtomicUsize = AtomicUsize::new(0);
@@ -23,7 +23,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
 
-    // SAFETY: the caller gives a pointer that `alloc` lent with this layout, as the trait asks.
+    // SAFETY: the caller passes a pointer that `alloc` returned for this layout, as the trait requires.
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LENT.fetch_sub(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the promises of this very function.
@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         clients.push(client);
         Ok(())
     };
-    // What is allocated once, for the first connections, is not theirs.
+    // The first connections cause one-time allocations, which are not counted.
     (0..16).try_for_each(|_| used())?;
     let before = LENT.load(Ordering::SeqCst);
     (16..count).try_for_each(|_| used())?;

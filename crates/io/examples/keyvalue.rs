@@ -23,7 +23,7 @@ const STRIPES: usize = 64;
 
 type Table = HashMap<Box<[u8]>, Box<[u8]>>;
 
-/// What all loops share.
+/// The table, shared by all loops.
 struct Store {
     hasher: RandomState,
     stripes: Vec<Mutex<Table>>,
@@ -39,7 +39,7 @@ impl Store {
 
     fn stripe(&self, key: &[u8]) -> MutexGuard<'_, Table> {
         let stripe = self.hasher.hash_one(key) as usize % STRIPES;
-        // A table is whole after each of its methods, so nobody's panic has harmed it.
+        // Every method leaves the table consistent, so a panic of another thread has not damaged it.
         self.stripes[stripe]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -92,7 +92,7 @@ async fn serve(mut stream: Stream, store: Arc<Store>) {
             break;
         }
     }
-    // Whoever leaves in the midst of something needs no goodbye.
+    // A client that disconnects early gets no reply.
     let _ = stream.close().await;
 }
 

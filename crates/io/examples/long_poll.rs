@@ -1,7 +1,7 @@
 //! A counter to wait for: `cargo run --example long_poll -- 127.0.0.1:7779`.
 //!
 //! `advance` adds one and answers `epoch N`. `wait N` answers `epoch M` as soon as the counter is N or greater, or `timeout`
-//! after half a minute. Whoever waits may be on another loop than who advances.
+//! after half a minute. A waiting client may be on another loop than the one that advances.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -7,9 +7,9 @@
 //!   WINDOW   no payload; the client takes `length` bytes more on the stream than it said before
 //! ```
 //!
-//! A stream has a window of 64 KiB to begin with. What is to be sent is written a frame at a time, the most urgent streams
-//! first (priority 0) and those of one priority by turns, and only when the kernel has taken what was written before: so
-//! the order is decided late, and an urgent answer overtakes a long one.
+//! A stream begins with a window of 64 KiB. The server writes one frame at a time, the most urgent streams first (priority
+//! 0) and those of one priority in turn, and only after the kernel has taken all earlier frames. The order is thus decided
+//! late, and an urgent answer overtakes a long one.
 //!
 //! Messages whose echo leaves in the same exchange are copied once, from the loop's input to its output.
 
@@ -35,13 +35,13 @@ const DATA: u8 = 0;
 const FETCH: u8 = 1;
 const WINDOW_UPDATE: u8 = 2;
 
-/// What a stream has to send.
+/// A message that a stream has yet to send.
 enum Message {
     /// Lies in the input of this exchange.
     Input(Range<usize>),
     /// Was kept for longer.
     Kept(Vec<u8>),
-    /// So many bytes, made up as they leave.
+    /// This number of bytes, generated as they leave.
     Made(u64),
 }
 
@@ -49,7 +49,7 @@ enum Message {
 struct Flow {
     window: u64,
     priority: u8,
-    /// Whether it waits among the ready ones.
+    /// True while the stream is in the ready list.
     ready: bool,
     messages: VecDeque<Message>,
 }

@@ -1,5 +1,5 @@
-//! A clock for many: `cargo run --release --example push -- 127.0.0.1:8000 10` sends each subscriber, which is whoever
-//! connects, the line `tick N` ten times a second.
+//! A clock for many: `cargo run --release --example push -- 127.0.0.1:8000 10` sends every client
+//! that connects the line `tick N` ten times per second.
 //!
 //! The clock runs on a thread that owns no connection. It posts each tick to every loop once; there the tick's topic
 //! notifies the streams of its subscribers, and each writes the lines that it has not sent yet. A subscriber that reads
@@ -14,7 +14,7 @@ use io::{Config, Exchange, ListenOptions, Loop, Loops, Notifier, Output, Remote,
 
 /// Subscribers at once.
 const SUBSCRIBERS_MAX: usize = 20_000;
-/// Lines by which a subscriber may be behind before it is dropped.
+/// A subscriber that is further behind, in lines, is dropped.
 const BEHIND_MAX: u64 = 1000;
 
 /// The ticks, as one loop and its subscribers see them.

@@ -1,4 +1,4 @@
-//! What an ordered reply costs beyond appending its bytes: `cargo run --release --example reply_cost`.
+//! Measures the cost of an ordered reply beyond appending its bytes: `cargo run --release --example reply_cost`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The time that `answer` takes in so many turns of the server.
+/// Measures the time of `answer` over many turns of the server.
 async fn measure(
     client: &mut Stream,
     server: &mut Stream,

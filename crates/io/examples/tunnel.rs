@@ -16,7 +16,7 @@ use io::{
 
 /// Connections at once, each with one to the upstream server.
 const CONNECTIONS_MAX: usize = 10_000;
-/// A tunnel in which no byte moves for so long is closed.
+/// An idle tunnel is closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Connections that are opened ahead.

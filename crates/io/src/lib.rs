@@ -34,12 +34,98 @@
 //!     │ connection on the loop  │               wheel: timers, lazily postponed
 //!     │ with the fewest         │               end-of-turn list, mailbox
 //!     └──────── Remote ─────────┘
-//!               (mail from other threads; `offload` is a few threads for work that blocks)
+//!               (mail from other threads)
 //!
-//!   Stream: TCP | Unix | pair | pipe, plain or TLS.  exchange(|input, output| consumed) · read_exact · discard · send · close
-//!           Replies: replies leave in the order of their requests
+//!   Stream: TCP | Unix | pair | pipe, plain or TLS.  exchange(|input, output| took) · read_exact · discard · send · close
+//!     ├─ Replies, Unordered   replies that finish later, in the order of their requests or in any
+//!     ├─ Notifier             exchanges without input, asked for by any task or thread
+//!     └─ ReadHalf, WriteHalf  both directions, each by itself
+//!   Task: a handle of a spawned future · Signal: a counter to wait for · Offload: threads for work that blocks
 //!   Descriptor: anything else that can be polled, such as a process
 //! ```
+//!
+//! # Exchanges
+//!
+//! [`Stream::exchange`] calls its closure with the input that has come and room for output, and returns:
+//!
+//! * [`Exchange::Open`]: the closure ran. Call `exchange` again.
+//! * [`Exchange::Ended`]: the peer has ended its side. `clean` is false if it left part of a message, or cut TLS short.
+//! * [`Exchange::Draining`]: the loop or the listener drains, and the stream is between two messages. Told once, so that a
+//!   protocol can announce the end to its peer and go on until the peer closes.
+//!
+//! The closure returns the number of bytes that it consumed, or a [`Took`], which also says how many bytes the next message
+//! needs and, with [`Again::Room`], that the closure is to be called again as soon as the kernel has taken its output, even
+//! without new input. A protocol that interleaves messages writes one frame each time.
+//!
+//! ```
+//! use io::{Again, Output, Took};
+//!
+//! /// Answers `N\n` with a line of N times 1,000 bytes, one thousand at a time.
+//! struct Counter {
+//!     left: usize,
+//! }
+//!
+//! impl Counter {
+//!     fn run(&mut self, input: &[u8], output: &mut Output) -> Took {
+//!         let mut consumed = 0;
+//!         if self.left == 0 {
+//!             let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
+//!                 return Took::waiting(0, input.len() + 1);
+//!             };
+//!             let number = std::str::from_utf8(&input[..end]).ok();
+//!             self.left = number.and_then(|number| number.parse().ok()).unwrap_or(0);
+//!             consumed = end + 1;
+//!         }
+//!         if self.left == 0 {
+//!             return Took::from(consumed);
+//!         }
+//!         self.left -= 1;
+//!         output.write(&[b'x'; 1000]);
+//!         if self.left == 0 {
+//!             output.write(b"\n");
+//!         }
+//!         // Also after the last line: there may be another request in the input, which would not wake the stream.
+//!         Took { consumed, need: 1, again: Again::Room }
+//!     }
+//! }
+//!
+//! async fn serve(mut stream: io::Stream) -> Result<(), io::Error> {
+//!     let mut counter = Counter { left: 0 };
+//!     while stream.exchange(|input, output| counter.run(input, output)).await? == io::Exchange::Open {}
+//!     stream.close().await
+//! }
+//! # let mut on = io::Loop::new(io::Config::default()).unwrap();
+//! # on.run(async {
+//! #     let (mut client, server) = io::Stream::pair();
+//! #     io::spawn(async { serve(server).await.unwrap() }).detach();
+//! #     client.send(&b"3\n1\n"[..]).await.unwrap();
+//! #     let mut answer = vec![0; 4002];
+//! #     client.read_exact(&mut answer).await.unwrap();
+//! #     assert_eq!((answer[3000], answer[4001]), (b'\n', b'\n'));
+//! # });
+//! ```
+//!
+//! # Beyond request and reply
+//!
+//! * **Output that no request asked for.** A [`Notifier`] has the closure called, with the input that there is, perhaps
+//!   none. Any task of the loop may call it, and any thread its [`RemoteNotifier`]. Notifications are not counted: the
+//!   closure finds what there is to send.
+//! * **Both directions at once.** [`Stream::split`] returns halves that wait independently; [`ReadHalf::relay`] hands the
+//!   input of one stream to another, [`WriteHalf::shutdown`] ends one direction. [`try_join`] runs both in one task.
+//! * **Replies that finish later.** [`Stream::replies`] and [`Stream::unordered`] give each request a [`Reply`], which any
+//!   task may finish; [`Reply::room`] gives backpressure, [`Reply::hold_back`] keeps a reply until its commit.
+//! * **Time limits.** [`Stream::set_idle_timeout`] bounds the silence of the peer, [`Stream::set_deadline`] a header, a
+//!   request or a response as a whole. [`timeout`] bounds any future.
+//! * **TLS.** The handler calls [`Stream::accept_tls`] when it is due, perhaps after a PROXY header. [`Stream::tls`] then
+//!   tells the name asked for, the version and the client's certificate. [`tls::ServerFiles::handshakes_max`] bounds the
+//!   handshakes in flight.
+//! * **Work that blocks.** [`offload`] runs a closure on threads that all share; an [`Offload`] is a lane with its own
+//!   threads and its own bound, so that slow work of one kind does not delay another.
+//! * **Events across loops.** Tasks on any loop wait for a [`Signal`] to reach a number: group commit, long polls.
+//! * **Tasks.** [`spawn`] returns a [`Task`], which can be awaited. Dropping it aborts the task; [`Task::detach`] lets it
+//!   run.
+//! * **Restarts without a refused connection.** [`Bound::sockets`] copies the listening sockets for a successor, which
+//!   passes them to [`Loops::listen`]; the predecessor calls [`Bound::drain`].
 //!
 //! # The order of a turn
 //!
@@ -61,6 +147,10 @@
 //! * The library knows no protocol.
 //!
 //! A process that uses it should ignore `SIGPIPE`, as every Rust program does unless it asks otherwise.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod accept;
 mod address;

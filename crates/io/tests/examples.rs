@@ -117,7 +117,7 @@ fn a_tunnel_does_not_stop_one_way_because_the_other_is_blocked() {
     });
     let tunnel = Example::start("tunnel", &["127.0.0.1:0", &address]);
     let mut client = connect(&tunnel.address);
-    // Both ways are full: nobody reads.
+    // Neither side reads, so both directions fill up.
     client.write_all(b"go\n").unwrap();
     client
         .set_write_timeout(Some(Duration::from_millis(500)))

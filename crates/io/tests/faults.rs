@@ -199,7 +199,7 @@ fn a_peer_that_does_not_read_is_idle_though_a_reply_is_open() {
     });
 }
 
-/// Whoever asked next when the bound was reached was ended, and not who held the most.
+/// At the bound, the connection that asked for more was ended instead of the one that held the most.
 #[test]
 fn who_holds_the_most_pays() {
     let config = Config {
@@ -356,7 +356,7 @@ fn a_reply_waits_for_room_and_learns_that_its_stream_has_gone() {
         .detach();
         settle().await;
         let stuck = written.get();
-        // What the pair holds, what was queued, and what may wait behind that.
+        // The pair's buffer, the queue, and the bytes that may wait behind both.
         assert!(stuck <= 4 * (64 << 10), "{stuck} bytes");
         client.read_exact(&mut vec![0; 3 << 20]).await.unwrap();
         settle().await;

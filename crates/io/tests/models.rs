@@ -1,7 +1,7 @@
 //! Models of what threads share: every interleaving of a few steps, under the memory model of C11.
 //!
 //! The modules themselves are included here, with loom's primitives in the place of the standard library's. loom fails a model
-//! in which a thread sleeps for ever, so a lost wake-up needs no assertion.
+//! that deadlocks, so a lost wake-up needs no assertion.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 use std::future::Future;

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const CLIENTS: usize = 37;
 const REPLY: usize = 7 << 10;
 
-/// Answers each line with so many of its first byte.
+/// Answers each line with [`REPLY`] copies of its first byte.
 async fn answer(stream: &mut Stream) -> Result<Exchange, Error> {
     stream
         .exchange(|input, output| {

@@ -1,4 +1,4 @@
-//! What a stream promises to protocol code, over pairs in memory.
+//! The guarantees of a stream to protocol code, over pairs in memory.
 #![allow(clippy::unwrap_used)]
 
 use std::cell::{Cell, RefCell};
@@ -283,7 +283,7 @@ fn answers_leave_while_a_body_is_awaited() {
             server.close().await.unwrap();
         })
         .detach();
-        // It sends its body only when it has the whole answer, of which a part was queued.
+        // The client reads the whole answer, part of which was queued, before it sends its body.
         client.read_exact(&mut vec![0; 100_000]).await.unwrap();
         client.send(&b"12345"[..]).await.unwrap();
         assert_eq!(

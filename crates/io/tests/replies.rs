@@ -1,4 +1,4 @@
-//! Replies leave in the order of their requests, or as they finish, whoever finishes them.
+//! Replies leave in the order of their requests, or as they finish, on any thread.
 #![allow(clippy::unwrap_used)]
 
 use std::cell::RefCell;

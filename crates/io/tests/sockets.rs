@@ -130,7 +130,7 @@ fn both_kinds_of_address_reach_a_v6_wildcard() {
 #[test]
 fn unix_sockets_have_modes_and_stale_files_are_replaced() {
     let path = path("unix");
-    // What a process that died leaves behind.
+    // The file that a crashed process leaves.
     drop(UnixListener::bind(&path).unwrap());
     let address = Address::Unix(path.clone());
     let loops = loops(1);

@@ -16,7 +16,7 @@ use io::{Bound, Config, Error, ListenOptions, Loop, Loops, Stream};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
-/// What the server knows of a connection.
+/// The server's view of a connection.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     name: Option<String>,
@@ -137,7 +137,7 @@ fn a_reload_adds_names() {
     assert!(certificate_for(&bound, &tls, "c.test").is_err());
     authority.issue("b", &["c.test"]);
     server.reload().unwrap();
-    // A new client: the other one would resume its session, for which the server shows no certificate.
+    // A new client, since the first one would resume its session and see no certificate.
     let tls = client(&authority, None);
     assert!(certificate_for(&bound, &tls, "b.test").is_err());
     let shown = certificate_for(&bound, &tls, "c.test").unwrap();
@@ -206,7 +206,7 @@ mod example {
     use io::tls::{ClientAuth, ServerFiles, ServerTls};
     use io::{Address, Bound, Config, ListenOptions, Loops};
 
-    /// What the server tells of a connection with these options.
+    /// The server's report on a connection with these options.
     fn ask(bound: &Bound, authority: &Authority, options: &[&str]) -> String {
         let Address::Tcp(address) = *bound.address() else {
             panic!("not TCP")

@@ -1,4 +1,4 @@
-//! What several test files share.
+//! Helpers of several test files.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub)]
 
 pub mod authority;
