@@ -32,6 +32,7 @@ mod size;
 mod specification;
 mod statistics;
 mod store;
+mod sync;
 mod time;
 
 pub use decision::{Cas, Change, Decision, Edit, New, Payload};

@@ -12,11 +12,11 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::{BLOCK_OVERHEAD, Heap};
 use crate::budget::Reservation;
 use crate::region::{PAGE, pages};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// The low half of [`Block::holders`]: how many there are. The high half is the pages that count as pinned for them.
 const HOLDERS: u64 = u32::MAX as u64;
@@ -68,13 +68,13 @@ impl Block {
 
     /// Ends the value at `length`, which must fit the pages.
     pub(super) fn set_end(&mut self, length: usize) {
-        assert!(length <= *self.resident.get_mut());
-        *self.end.get_mut() = length;
+        assert!(length <= self.resident.load(Ordering::Relaxed));
+        self.end.store(length, Ordering::Relaxed);
     }
 
     /// The bytes to fill: the first `length`, which must fit the pages.
     pub(crate) fn bytes_mut(&mut self, length: usize) -> &mut [u8] {
-        assert!(length <= *self.resident.get_mut());
+        assert!(length <= self.resident.load(Ordering::Relaxed));
         // SAFETY: these pages are the block's own, initialized (pages start as zeros), and `&mut self` is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), length) }
     }
@@ -215,11 +215,11 @@ fn pinned_bytes(holders: u64) -> isize {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if *self.holders.get_mut() & HOLDERS != 0 {
+        if self.holders.load(Ordering::Relaxed) & HOLDERS != 0 {
             // Its maker drops it without having shared it.
             self.release();
         }
-        let resident = *self.resident.get_mut();
+        let resident = self.resident.load(Ordering::Relaxed);
         self.heap.take_back(self.shift, self.slot, resident);
     }
 }

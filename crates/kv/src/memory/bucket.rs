@@ -11,9 +11,8 @@
 //! **Invariant:** slots and `next` of a chain change only while the lock of its head is held. Anyone may look without it,
 //! knowing that what they see may be old.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::slot::Slot;
+use crate::sync::{AtomicU64, Ordering, spin_loop, yield_now};
 
 /// Slots of a bucket.
 pub(super) const SLOTS: usize = 7;
@@ -26,7 +25,7 @@ const SPINS_BEFORE_YIELD: u32 = 64;
 
 /// One cache line. All zeros is an unlocked, empty bucket.
 #[repr(C, align(64))]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Bucket {
     word: AtomicU64,
     slots: [AtomicU64; SLOTS],
@@ -85,9 +84,9 @@ impl Bucket {
             }
             spins += 1;
             if spins < SPINS_BEFORE_YIELD {
-                std::hint::spin_loop();
+                spin_loop();
             } else {
-                std::thread::yield_now();
+                yield_now();
             }
         }
     }
@@ -135,71 +134,5 @@ impl Bucket {
         self.slots
             .iter()
             .any(|slot| Slot(slot.load(Ordering::Relaxed)).is_live())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bucket() -> Bucket {
-        Bucket {
-            word: AtomicU64::new(0),
-            slots: [const { AtomicU64::new(0) }; SLOTS],
-        }
-    }
-
-    #[test]
-    fn a_bucket_is_a_cache_line() {
-        assert_eq!((size_of::<Bucket>(), align_of::<Bucket>()), (64, 64));
-    }
-
-    #[test]
-    fn next_survives_the_counter() {
-        let bucket = bucket();
-        let mut word = bucket.lock();
-        word.set_next(u32::MAX);
-        bucket.unlock(word);
-        for _ in 0..100_000 {
-            let word = bucket.lock();
-            assert_eq!(word.next(), u32::MAX);
-            bucket.unlock(word);
-        }
-    }
-
-    #[test]
-    fn chance_is_about_as_asked() {
-        let bucket = bucket();
-        for n in [2, 16, 100, 255] {
-            let mut hits = 0;
-            for _ in 0..32_768 {
-                let word = bucket.lock();
-                hits += u32::from(word.once_in(n));
-                bucket.unlock(word);
-            }
-            let expected = 32_768 / u32::from(n);
-            assert!(
-                hits.abs_diff(expected) < expected / 4 + 8,
-                "{hits} hits of one in {n}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_lock_excludes() {
-        let (bucket, shared) = (bucket(), AtomicU64::new(0));
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..20_000 {
-                        let word = bucket.lock();
-                        let before = shared.load(Ordering::Relaxed);
-                        shared.store(before + 1, Ordering::Relaxed);
-                        bucket.unlock(word);
-                    }
-                });
-            }
-        });
-        assert_eq!(shared.into_inner(), 80_000);
     }
 }

@@ -5,13 +5,13 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::bucket::{Bucket, SLOTS, Word};
 use super::item::Item;
 use super::slot::{Location, Slot};
 use super::table::{Scratch, Table, prefetch};
 use crate::budget::Reservation;
+use crate::sync::{AtomicU64, Ordering};
 
 /// A locked chain. Dropping it unlocks.
 pub(super) struct Guard<'t> {

@@ -11,11 +11,10 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::atomic::Ordering;
-
 use super::numbers::A_PAGE;
 use super::table::{BUCKET, BUCKETS_A_PAGE, Table, index_of};
 use crate::region::PAGE;
+use crate::sync::Ordering;
 
 /// So many overflow buckets beside those in use, in parts of these, stay when the index is made smaller.
 const OVERFLOW_SPARE: u32 = 8;

@@ -13,6 +13,8 @@
 
 mod arena;
 mod bucket;
+#[cfg(test)]
+mod bucket_tests;
 mod chain;
 mod class;
 mod counters;

@@ -17,9 +17,6 @@
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
 
 use super::bucket::Bucket;
 use super::chain::Guard;
@@ -27,6 +24,7 @@ use super::numbers::{A_PAGE, Numbers};
 use super::slot::Slot;
 use crate::budget::{Budget, Reservation};
 use crate::region::{HUGE, HUGE_PAGES_FROM, PAGE, Region};
+use crate::sync::{AtomicU64, AtomicUsize, Mutex, Ordering};
 
 pub(super) const BUCKET: usize = size_of::<Bucket>();
 pub(super) const BUCKETS_A_PAGE: u64 = (PAGE / BUCKET) as u64;
