@@ -1,5 +1,6 @@
 //! Overload: uploads without an end, unread replies, ten thousand connections.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hikyaku_tests::{Daemon, Frame, GROWTH_MAX, MIB, Response, raise_open_files};
@@ -56,6 +57,48 @@ fn a_large_value_that_is_only_announced_takes_no_memory() {
     daemon.assert_serves();
     let grown = daemon.memory_peak() - peak;
     assert!(grown < GROWTH_MAX, "{} MiB", grown / MIB);
+}
+
+/// Sixty prepends to a large value, in one write, once kept all other clients of the loop waiting until sixteen of them
+/// had copied it. The sizes that another client sees tell how often it was served in between.
+#[test]
+fn pipelined_prepends_to_a_large_value_let_others_be_served() {
+    const SIZE: usize = 8 * MIB;
+    const PREPENDS: usize = 60;
+    let daemon = Daemon::start(&[
+        "--memcached",
+        "127.0.0.1:0",
+        "--store",
+        "default=memory:?capacity=128MiB&item_size_max=16MiB",
+        "--workers",
+        "1",
+    ]);
+    let mut writer = daemon.connect();
+    writer.send(format!("set large 0 0 {SIZE}\r\n"));
+    writer.send(vec![b'x'; SIZE]);
+    writer.exchange("\r\n", "STORED\r\n");
+    let mut other = daemon.connect();
+    other.exchange("mg large s\r\n", format!("HD s{SIZE}\r\n"));
+    writer.send("prepend large 0 0 1\r\ny\r\n".repeat(PREPENDS));
+    let mut sizes = BTreeSet::new();
+    let last = format!("HD s{}\r\n", SIZE + PREPENDS);
+    loop {
+        other.send("mg large s\r\n");
+        let size = other.line();
+        if size.trim_end() == last.trim_end() {
+            break;
+        }
+        sizes.insert(size);
+    }
+    assert!(
+        sizes.len() >= 15,
+        "served {} times during {PREPENDS} prepends",
+        sizes.len()
+    );
+    assert_eq!(
+        writer.replies(b"STORED\r\n", PREPENDS as u64),
+        Some(PREPENDS as u64)
+    );
 }
 
 #[test]

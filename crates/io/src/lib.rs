@@ -210,7 +210,7 @@ pub use signals::Signals;
 pub use spawn::{Task, spawn};
 pub use stream::{Liveness, Stream};
 pub use time::{now, sleep, timeout, yield_now};
-pub use turn::{Loop, at_turn_end, loop_index};
+pub use turn::{Loop, at_turn_end, charge, loop_index};
 
 /// Raises the number of files that this process may open to what its hard limit allows, and answers it.
 #[must_use]

@@ -129,6 +129,15 @@ pub fn at_turn_end(f: impl FnOnce() + 'static) {
     Core::with(|core| core.at_turn_end(Box::new(f)));
 }
 
+/// Counts bytes that the running task moved in memory, such as a large value that it copied, against what a task may move
+/// before it gives way to the others. The loop counts what streams read and write itself.
+///
+/// # Panics
+/// When no loop runs on this thread.
+pub fn charge(bytes: usize) {
+    Core::with(|core| core.spend_bytes(bytes));
+}
+
 /// Which of its [`Loops`](crate::Loops) this thread's loop is, from 0.
 ///
 /// # Panics

@@ -90,6 +90,10 @@ impl Client {
         if !matches!(next, Next::Exchange) {
             self.next = Some(Box::new(next));
         }
+        if exchange.has_moved_enough() {
+            // The next exchange waits for the loop's other tasks.
+            io::charge(usize::try_from(exchange.moved()).unwrap_or(usize::MAX));
+        }
         if took.need <= 1 && took.consumed < input.len() {
             // The output is full: others have their turn before the rest of the requests.
             exchange.counters.conn_yields.add(1);

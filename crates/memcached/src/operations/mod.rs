@@ -45,7 +45,13 @@ impl<'s> Exchange<'s> {
     /// Returns true if the commands of this exchange copied so much that other connections should have a turn.
     #[inline]
     pub(crate) fn has_moved_enough(&self) -> bool {
-        kv::bytes_moved() - self.bytes_moved > EXCHANGE_BYTES_MAX
+        self.moved() > EXCHANGE_BYTES_MAX
+    }
+
+    /// Bytes of large values that the commands of this exchange copied.
+    #[inline]
+    pub(crate) fn moved(&self) -> u64 {
+        kv::bytes_moved() - self.bytes_moved
     }
 
     /// What a client's `exptime` means.
