@@ -28,7 +28,7 @@ pub(super) struct SlotRef<'t> {
 
 impl SlotRef<'_> {
     #[inline]
-    pub(super) fn slot(&self) -> Slot {
+    pub(super) fn load(&self) -> Slot {
         Slot(self.slot.load(Ordering::Relaxed))
     }
 
@@ -73,7 +73,7 @@ impl<'t> Guard<'t> {
 
     /// All slots of the chain.
     #[inline]
-    pub(super) fn places(&self) -> impl Iterator<Item = SlotRef<'t>> + use<'t> {
+    pub(super) fn slots(&self) -> impl Iterator<Item = SlotRef<'t>> + use<'t> {
         self.chain()
             .flat_map(|bucket| bucket.slots().iter().map(|slot| SlotRef { slot }))
     }
@@ -115,8 +115,7 @@ impl<'t> Guard<'t> {
 
     /// Finds the slot that points to a location.
     pub(super) fn find_location(&self, location: Location) -> Option<SlotRef<'t>> {
-        self.places()
-            .find(|place| place.slot().location() == Some(location))
+        self.slots().find(|slot| slot.load().location() == Some(location))
     }
 
     /// A slot for a new item, and the worth that an evicted item of the same tag had; `None` if an overflow bucket is needed
@@ -128,26 +127,26 @@ impl<'t> Guard<'t> {
     ) -> Option<(SlotRef<'t>, Option<u8>)> {
         let tag = Slot::tag_of(hash);
         let (mut empty, mut forgettable, mut remembered) = (None, None::<SlotRef<'t>>, None);
-        for place in self.places() {
-            let slot = place.slot();
-            if slot.is_live() {
+        for slot in self.slots() {
+            let held = slot.load();
+            if held.is_live() {
                 continue;
             }
-            if slot == Slot::EMPTY {
-                empty = empty.or(Some(place));
-            } else if slot.tag() == tag {
-                remembered = Some(place);
+            if held == Slot::EMPTY {
+                empty = empty.or(Some(slot));
+            } else if held.tag() == tag {
+                remembered = Some(slot);
                 break;
-            } else if forgettable.is_none_or(|other| other.slot().frequency() > slot.frequency()) {
-                forgettable = Some(place);
+            } else if forgettable.is_none_or(|other| other.load().frequency() > held.frequency()) {
+                forgettable = Some(slot);
             }
         }
-        let frequency = remembered.map(|place| place.slot().frequency());
+        let frequency = remembered.map(|slot| slot.load().frequency());
         remembered
             .or(empty)
             .or(forgettable)
             .or_else(|| self.extend(page))
-            .map(|place| (place, frequency))
+            .map(|slot| (slot, frequency))
     }
 
     /// Adds an overflow bucket behind the head.
@@ -164,15 +163,15 @@ impl<'t> Guard<'t> {
     }
 
     /// Removes an item's slot; if `remember`, its frequency stays until the slot is needed.
-    pub(super) fn vacate(&self, place: SlotRef<'t>, remember: bool) {
+    pub(super) fn vacate(&self, slot: SlotRef<'t>, remember: bool) {
         let left = if remember {
-            place.slot().ghost()
+            slot.load().ghost()
         } else {
             Slot::EMPTY
         };
-        place.set(left);
+        slot.set(left);
         if self.word.get().next() != 0 {
-            self.shorten(place);
+            self.shorten(slot);
         }
     }
 
@@ -216,11 +215,7 @@ impl<'t> Guard<'t> {
         let Scratch { slots, spare } = scratch;
         slots.clear();
         spare.clear();
-        slots.extend(
-            self.places()
-                .map(|place| place.slot())
-                .filter(|slot| slot.is_live()),
-        );
+        slots.extend(self.slots().map(|slot| slot.load()).filter(|slot| slot.is_live()));
         for location in slots.iter().filter_map(|slot| slot.location()) {
             prefetch(self.table.items.as_ptr().wrapping_add(location.offset()));
         }
@@ -266,9 +261,9 @@ impl Guard<'_> {
         slots.clear();
         spare.clear();
         slots.extend(
-            self.places()
-                .chain(other.places())
-                .map(|place| place.slot())
+            self.slots()
+                .chain(other.slots())
+                .map(|slot| slot.load())
                 .filter(|slot| slot.is_live()),
         );
         for guard in [self, other] {

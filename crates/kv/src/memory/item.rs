@@ -278,8 +278,8 @@ impl<'a> Item<'a> {
         self.write_facts(shape, facts);
         // SAFETY: the shape reserves this many bytes for the key, in memory that isn't published yet.
         unsafe {
-            let place = self.at.add(shape.key_offset());
-            std::ptr::copy_nonoverlapping(key.as_ptr(), place.as_ptr(), key.len());
+            let destination = self.at.add(shape.key_offset());
+            std::ptr::copy_nonoverlapping(key.as_ptr(), destination.as_ptr(), key.len());
         }
         self.write_tail(shape, tail);
     }
@@ -327,8 +327,8 @@ impl<'a> Item<'a> {
                     // under the bucket's lock. The pieces are elsewhere: an item's own tail is never among the pieces of
                     // its overwriting.
                     unsafe {
-                        let place = self.at.add(offset).as_ptr();
-                        std::ptr::copy_nonoverlapping(piece.as_ptr(), place, piece.len());
+                        let destination = self.at.add(offset).as_ptr();
+                        std::ptr::copy_nonoverlapping(piece.as_ptr(), destination, piece.len());
                     }
                     offset += piece.len();
                 }
@@ -337,9 +337,9 @@ impl<'a> Item<'a> {
     }
 
     /// Copies a whole item to unpublished memory.
-    pub(super) fn copy_to(&self, place: &Item<'_>) {
+    pub(super) fn copy_to(&self, destination: &Item<'_>) {
         let length = self.shape().stride();
-        // SAFETY: the place was allocated for this stride, elsewhere; the bucket's lock keeps the source as it is.
-        unsafe { std::ptr::copy_nonoverlapping(self.at.as_ptr(), place.at.as_ptr(), length) };
+        // SAFETY: the destination was allocated for this stride, elsewhere; the bucket's lock keeps the source as it is.
+        unsafe { std::ptr::copy_nonoverlapping(self.at.as_ptr(), destination.at.as_ptr(), length) };
     }
 }

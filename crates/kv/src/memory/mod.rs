@@ -97,7 +97,7 @@ struct Version(AtomicU64);
 /// The item of a key in a locked chain.
 #[derive(Clone, Copy)]
 struct Found<'g> {
-    place: SlotRef<'g>,
+    slot: SlotRef<'g>,
     location: Location,
 }
 
@@ -231,13 +231,13 @@ impl Memory {
     /// Finds what a key has; what is gone is removed on the way.
     #[inline]
     fn find<'t>(&self, guard: &Guard<'t>, key: &Key<'_>, now: Now) -> (Option<Found<'t>>, Option<Gone>) {
-        let Some((place, location)) = guard.find(key.hash, key.bytes) else {
+        let Some((slot, location)) = guard.find(key.hash, key.bytes) else {
             return (None, None);
         };
         match self.gone(location, &guard.item(location), now) {
-            None => (Some(Found { place, location }), None),
+            None => (Some(Found { slot, location }), None),
             gone => {
-                drop(self.remove_gone(guard, Found { place, location }, gone));
+                drop(self.remove_gone(guard, Found { slot, location }, gone));
                 (None, gone)
             }
         }
@@ -270,7 +270,7 @@ impl Memory {
             &item,
             block.as_ref().map_or(0, |block| block.cost()),
         );
-        guard.vacate(found.place, remember);
+        guard.vacate(found.slot, remember);
         let items = &self.counters.mine().items;
         items.fetch_sub(1, Ordering::Relaxed);
         block
@@ -304,10 +304,10 @@ impl Memory {
         if item.last_access() != now.0 {
             item.set_last_access(now.0);
         }
-        let slot = found.place.slot();
+        let slot = found.slot.load();
         let frequency = slot.frequency();
         if frequency < FREQUENCY_EXACT || (frequency < u8::MAX && guard.once_in(frequency)) {
-            found.place.set(slot.with_frequency(frequency + 1));
+            found.slot.set(slot.with_frequency(frequency + 1));
         }
     }
 

@@ -334,15 +334,11 @@ impl Memory {
         if let Some(found) = found {
             let arenas = &self.pool.arenas;
             let queue = arenas.header(arenas.number(found.location)).queue();
-            return Some((found.place, found.place.slot(), queue.protected()));
+            return Some((found.slot, found.slot.load(), queue.protected()));
         }
-        let (place, remembered) = guard.vacant(call.key.hash, &mut call.page)?;
+        let (slot, remembered) = guard.vacant(call.key.hash, &mut call.page)?;
         let frequency = remembered.unwrap_or(0);
-        Some((
-            place,
-            Slot::vacant(call.key.hash, frequency),
-            remembered.is_some(),
-        ))
+        Some((slot, Slot::vacant(call.key.hash, frequency), remembered.is_some()))
     }
 
     /// Marks an item dead whose slot points elsewhere by now.

@@ -50,7 +50,7 @@ impl Memory {
                 break;
             }
             let guard = self.table.lock_index(index);
-            for location in guard.places().filter_map(|place| place.slot().location()) {
+            for location in guard.slots().filter_map(|slot| slot.load().location()) {
                 let item = guard.item(location);
                 if self.gone(location, &item, now).is_none() {
                     f(&self.entry(location, item));

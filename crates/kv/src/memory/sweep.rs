@@ -79,10 +79,10 @@ impl Memory {
         retention: Retention,
     ) -> bool {
         let guard = self.table.lock(hash);
-        let Some(place) = guard.find_location(location) else {
+        let Some(slot) = guard.find_location(location) else {
             return true;
         };
-        let found = Found { place, location };
+        let found = Found { slot, location };
         let item = guard.item(location);
         let gone = self.gone(location, &item, now);
         let (moved, block) = if gone.is_some() {
@@ -121,7 +121,7 @@ impl Memory {
     fn survives(&self, _guard: &Guard<'_>, found: Found<'_>, retention: Retention) -> bool {
         match retention {
             Retention::All => true,
-            Retention::FrequencyAtLeast(least) => u16::from(found.place.slot().frequency()) >= least,
+            Retention::FrequencyAtLeast(least) => u16::from(found.slot.load().frequency()) >= least,
         }
     }
 
@@ -167,14 +167,14 @@ impl Memory {
             item.copy_to(&fresh.item);
             fresh.item.set_delta(version.wrapping_sub(fresh.base) as u32);
         }
-        let slot = found.place.slot();
+        let slot = found.slot.load();
         let frequency = if retention == Retention::All {
             slot.frequency()
         } else {
             slot.frequency() / 2
         };
         found
-            .place
+            .slot
             .set(slot.with_location(fresh.location).with_frequency(frequency));
         self.mark_dead(found.location, &item, footprint.block);
         true

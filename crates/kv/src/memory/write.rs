@@ -148,10 +148,10 @@ impl Memory {
     /// Being written anew makes an item worth more, as being read does.
     #[inline]
     fn note_write(&self, guard: &Guard<'_>, found: Found<'_>) {
-        let slot = found.place.slot();
+        let slot = found.slot.load();
         if slot.frequency() < super::FREQUENCY_EXACT || guard.once_in(slot.frequency()) {
             found
-                .place
+                .slot
                 .set(slot.with_frequency(slot.frequency().saturating_add(1)));
         }
     }
@@ -234,9 +234,9 @@ impl Memory {
         };
         done.inserted = false;
         if change.accessed
-            && let Some((place, location)) = guard.find(call.key.hash, call.key.bytes)
+            && let Some((slot, location)) = guard.find(call.key.hash, call.key.bytes)
         {
-            self.access(guard, Found { place, location }, call.now);
+            self.access(guard, Found { slot, location }, call.now);
         }
         Ok(done)
     }
