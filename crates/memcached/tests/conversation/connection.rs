@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use crate::harness::{Client, Server, config, with_clock, with_guarded_server, with_server};
+use crate::harness::{Client, Server, config, with_guarded_server, with_server};
 use memcached::{Dialects, ServiceConfig, Shutdown, Users};
 
 const STORE: &str = "memory:?capacity=64MiB";
@@ -417,28 +417,6 @@ fn watchers_see_what_happens() {
         for expected in ["type=conn_new", "type=conn_close"] {
             assert!(events.line().await.expect("a line").contains(expected));
         }
-    });
-}
-
-/// The idle timeout looked at the watcher's input alone, and closed it between two lines.
-#[test]
-fn a_watcher_that_receives_is_not_idle() {
-    let idle_timeout = Duration::from_millis(100);
-    let config = ServiceConfig {
-        idle_timeout,
-        ..config()
-    };
-    with_clock(config, STORE, async |server, clock| {
-        let client = &mut server.connect();
-        let watcher = &mut server.connect();
-        assert_eq!(ask(watcher, "watch mutations\r\n").await, "OK");
-        for _ in 0..10 {
-            clock.advance(idle_timeout * 6 / 10);
-            assert_eq!(store(client, "set", "foo", b"bar").await, "STORED");
-            assert!(watcher.line().await.expect("a line").contains("type=item_store"));
-        }
-        clock.advance(idle_timeout * 2);
-        assert!(watcher.is_at_end().await, "nothing came for too long");
     });
 }
 

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use io::{Clock, Config, Exchange, Loop, Stream};
+use io::{Config, Exchange, Loop, Stream};
 use kv::Store;
 use memcached::{Endpoint, Service, ServiceConfig, Users};
 
@@ -49,33 +49,9 @@ pub(crate) fn with_guarded_server<F: Future>(
     uri: &str,
     test: impl FnOnce(Server) -> F,
 ) -> F::Output {
-    on_loop(Config::default(), config, users, uri, test)
-}
-
-/// As [`with_server`], under a clock that only the test moves.
-pub(crate) fn with_clock<F: Future>(
-    config: ServiceConfig,
-    uri: &str,
-    test: impl FnOnce(Server, Clock) -> F,
-) -> F::Output {
-    let clock = Clock::manual();
-    let on = Config {
-        clock: clock.clone(),
-        ..Config::default()
-    };
-    on_loop(on, config, None, uri, |server| test(server, clock))
-}
-
-fn on_loop<F: Future>(
-    on: Config,
-    config: ServiceConfig,
-    users: Option<Users>,
-    uri: &str,
-    test: impl FnOnce(Server) -> F,
-) -> F::Output {
     let (store, _) = Store::open(uri).expect("the URI names a store");
     let service = Service::new(config, Arc::new(store));
-    let mut on = Loop::new(on).expect("a loop can be made");
+    let mut on = Loop::new(Config::default()).expect("a loop can be made");
     let endpoint = Endpoint::new(service, users);
     on.run(test(Server { endpoint }))
 }
