@@ -24,7 +24,7 @@ pub struct Config {
     pub held_max: usize,
     /// Mails that may wait for one loop; beyond it [`Remote::post`](crate::Remote::post) refuses. Default: 65,536.
     pub mailbox_max: usize,
-    /// What the time is read from. Default: the system's monotonic clock.
+    /// The source of the time. Default: the system's monotonic clock.
     pub clock: Clock,
 }
 
@@ -74,7 +74,7 @@ pub struct ListenOptions {
     pub reuse_port: bool,
     /// Connections of this listener at once. Default: 2³², which the open-file limit undercuts.
     pub connections_max: usize,
-    /// What is done about one more. Default: it waits.
+    /// The treatment of one connection more. Default: it waits.
     pub on_full: OnFull,
     /// The TLS with which the handler will [`accept_tls`](crate::Stream::accept_tls): the listener accepts no connection
     /// while [`handshakes_max`](crate::tls::ServerFiles::handshakes_max) handshakes are in flight. Default: none.
@@ -85,7 +85,7 @@ pub struct ListenOptions {
     /// [`Error::IdleTimeout`](crate::Error::IdleTimeout); zero is never. Default: zero.
     pub idle_timeout: Duration,
     /// Unsent bytes above which the kernel accepts no more output of a connection, by `TCP_NOTSENT_LOWAT`. Default: the
-    /// system's, which is no bound but the send buffer. TCP only.
+    /// system's, bounded by the send buffer alone. TCP only.
     pub notsent_lowat: Option<u32>,
 }
 

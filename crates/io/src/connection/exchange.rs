@@ -1,4 +1,4 @@
-//! One call of a closure: what it is lent, and what becomes of what it consumed and wrote.
+//! One call of a closure: its input, and the handling of the bytes that it consumed and wrote.
 
 use super::Connection;
 use crate::Error;
@@ -6,10 +6,10 @@ use crate::core::Hot;
 use crate::output::{Again, Exchange, Output, Took};
 use crate::source::NOTIFIED;
 
-/// Where the input lies that is lent to a closure, or why there is none.
+/// The place of a closure's input, or the reason why there is none.
 #[derive(Clone, Copy)]
 pub(crate) enum Lent {
-    /// In the loop's buffer, so many bytes.
+    /// In the loop's buffer: the number of bytes.
     Hot(usize),
     /// In the connection's own.
     Rest,

@@ -42,6 +42,9 @@ impl Region {
     pub(crate) fn huge(&self, _offset: usize, _length: usize) {}
 
     /// Zeros the buckets, as the kernel does.
+    ///
+    /// # Safety
+    /// None is needed here: it is unsafe because the function that it stands for is.
     pub(crate) unsafe fn discard(&self, offset: usize, length: usize) {
         self.buckets.discard(offset, length);
     }

@@ -42,7 +42,7 @@ pub(crate) struct Exchange<'s> {
 }
 
 impl<'s> Exchange<'s> {
-    /// Returns true if the commands of this exchange copied so much that other connections should have a turn.
+    /// Returns true if the commands of this exchange copied more than an exchange may.
     #[inline]
     pub(crate) fn has_moved_enough(&self) -> bool {
         self.moved() > EXCHANGE_BYTES_MAX
@@ -54,7 +54,7 @@ impl<'s> Exchange<'s> {
         kv::bytes_moved() - self.bytes_moved
     }
 
-    /// What a client's `exptime` means.
+    /// The expiry that a client's `exptime` stands for.
     pub(crate) fn expiry(&self, exptime: i64) -> kv::Expiry {
         self.service.clock.expiry(exptime, self.now)
     }
