@@ -58,9 +58,23 @@ struct Progress<'a> {
     end: Instant,
     /// The number of connections with outstanding requests.
     busy: usize,
-    /// True if a client had no more requests.
-    exhausted: bool,
+    /// The number of connections whose clients had no more requests.
+    exhausted: usize,
     heard: Instant,
+}
+
+impl Progress<'_> {
+    fn new(buffers: &mut Buffers, start: Instant, end: Instant) -> Progress<'_> {
+        Progress {
+            tally: Tally::new(),
+            buffers,
+            start,
+            end,
+            busy: 0,
+            exhausted: 0,
+            heard: start,
+        }
+    }
 }
 
 impl<S: Client> Connections<S> {
@@ -97,31 +111,21 @@ impl<S: Client> Connections<S> {
     }
 
     /// Runs one phase: sends requests until its time is over, then waits for the last reply. The second value is true if
-    /// the clients had no more requests.
+    /// no client had more requests.
     pub(crate) fn phase(&mut self, phase: Phase, buffers: &mut Buffers) -> Result<(Tally, bool), Error> {
         for connection in &mut self.connections {
             connection.enter(phase.stage);
         }
         let own_cpu = sys::thread_cpu();
         let start = Instant::now();
-        let end = start + phase.length;
-        let tally = Tally::new();
-        let mut progress = Progress {
-            tally,
-            buffers,
-            start,
-            end,
-            busy: 0,
-            exhausted: false,
-            heard: start,
-        };
+        let mut progress = Progress::new(buffers, start, start + phase.length);
         match phase.pace {
             Pace::Closed => self.closed(&mut progress)?,
             Pace::Open { writes_per_second } => self.open(&mut progress, writes_per_second)?,
         }
         progress.tally.elapsed = progress.start.elapsed();
         progress.tally.own_cpu = sys::thread_cpu() - own_cpu;
-        Ok((progress.tally, progress.exhausted))
+        Ok((progress.tally, progress.exhausted == self.connections.len()))
     }
 
     fn closed(&mut self, progress: &mut Progress<'_>) -> Result<(), Error> {
@@ -184,7 +188,7 @@ impl<S: Client> Connections<S> {
         let connection = &mut self.connections[token];
         match connection.start(due, &mut progress.buffers.output) {
             Ok(true) => progress.busy += 1,
-            Ok(false) => progress.exhausted = true,
+            Ok(false) => progress.exhausted += 1,
             Err(failure) => return Err(self.failed(token, failure)),
         }
         if connection.wants_write() {
@@ -242,5 +246,94 @@ impl<S: Client> Connections<S> {
             },
             Failure::Nonsense(found) => Error::Reply { address, found },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Taken;
+    use std::net::{TcpListener, TcpStream};
+    use std::{io, thread};
+
+    /// A client with a number of writes left, each of one byte that the server returns.
+    struct Bytes(usize);
+
+    /// Client number n has n writes.
+    struct Unequal;
+
+    impl Workload for Unequal {
+        type Client = Bytes;
+
+        fn client(&self, index: usize, _: usize) -> Bytes {
+            Bytes(index)
+        }
+    }
+
+    impl Client for Bytes {
+        fn enter(&mut self, _: Stage) {}
+
+        fn request(&mut self, out: &mut Vec<u8>) -> usize {
+            let Some(left) = self.0.checked_sub(1) else {
+                return 0;
+            };
+            self.0 = left;
+            out.push(b'x');
+            1
+        }
+
+        fn reply(&mut self, input: &[u8], _: &mut Tally) -> Result<Taken, String> {
+            let (bytes, requests) = (input.len(), input.len());
+            Ok(Taken { bytes, requests })
+        }
+    }
+
+    /// The address of a server that returns what it receives.
+    fn echo() -> Target {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        let answer = |stream: TcpStream| io::copy(&mut &stream, &mut &stream);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                thread::spawn(move || answer(stream));
+            }
+        });
+        address.to_string().parse().expect("a target")
+    }
+
+    fn plan(connections: usize) -> Plan {
+        Plan {
+            servers: vec![echo()],
+            connections,
+            threads: 1,
+            pace: Pace::Closed,
+            fill: true,
+            warmup: Duration::ZERO,
+            duration: Duration::ZERO,
+            phase: Duration::ZERO,
+            spin: false,
+            pin: Vec::new(),
+            tls: None,
+            progress: false,
+        }
+    }
+
+    /// A fill of many phases once ended with the first connection that had stored its share: the others' keys were missing.
+    #[test]
+    fn clients_are_exhausted_when_the_last_one_is() {
+        let plan = plan(3);
+        let mut group = Connections::connect(&plan, &Unequal, &plan.servers[0], 0).expect("connected");
+        // A phase without length has one write of each client.
+        let phase = Phase {
+            server: 0,
+            stage: Stage::Fill,
+            length: Duration::ZERO,
+            pace: Pace::Closed,
+        };
+        let found: Vec<(u64, bool)> = (0..3)
+            .map(|_| group.phase(phase, &mut Buffers::new()).expect("answered"))
+            .map(|(tally, exhausted)| (tally.requests, exhausted))
+            .collect();
+        assert_eq!(found, [(2, false), (1, false), (0, true)]);
     }
 }
