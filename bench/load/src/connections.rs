@@ -336,4 +336,23 @@ mod tests {
             .collect();
         assert_eq!(found, [(2, false), (1, false), (0, true)]);
     }
+
+    #[test]
+    fn latency_counts_from_the_time_a_write_was_due() {
+        let plan = plan(2);
+        let mut group = Connections::connect(&plan, &Unequal, &plan.servers[0], 0).expect("connected");
+        let late = Duration::from_secs(1);
+        let due = Instant::now() - late;
+        let mut buffers = Buffers::new();
+        let mut progress = Progress::new(&mut buffers, due, due);
+        group.start(1, due, &mut progress).expect("sent");
+        while progress.busy > 0 {
+            group
+                .wait(STALL_MAX.as_millis() as i32, &mut progress)
+                .expect("a reply");
+            group.ready(1, &mut progress).expect("a reply");
+        }
+        let found_us = progress.tally.latency().max;
+        assert!(found_us >= 0.99 * late.as_secs_f64() * 1e6, "{found_us}");
+    }
 }
