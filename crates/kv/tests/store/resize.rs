@@ -63,6 +63,9 @@ fn a_larger_store_takes_more_at_once() {
     assert!(store.statistics().used > 15 * MIB);
 }
 
+/// An arena of a store that was opened with 64 MiB.
+const ARENA: u64 = 256 << 10;
+
 #[test]
 fn a_smaller_store_gets_there_step_by_step() {
     let store = open("memory:?capacity=64MiB");
@@ -83,7 +86,9 @@ fn a_smaller_store_gets_there_step_by_step() {
         let (key, value) = pair(1_000_000 + ticks, 200);
         set(&store, &key, &value, NOW).expect("evicting makes room");
         assert_eq!(get(&store, &key, NOW), Some(value));
-        assert!(store.statistics().used <= before);
+        // A write may take an arena that a step has freed and not yet withdrawn.
+        assert!(store.statistics().used <= before + ARENA);
+        assert!(store.statistics().used <= full.used);
         before = store.statistics().used;
         ticks += 1;
         if !more && used <= 8 * MIB {
