@@ -30,7 +30,7 @@ HAVE_FMT := @test -e /usr/include/fmt/compile.h || $(APT_INSTALL) libfmt-dev
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build compiler libnoshell test test-packages test-programs check-digits lint fmt bench bench-kv bench-curves bench-qrintf bench-spawn bench-streams fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
+.PHONY: run build compiler libnoshell test test-packages test-programs check-digits lint fmt bench bench-kv bench-curves bench-appends bench-qrintf bench-spawn bench-streams fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -74,7 +74,7 @@ test-long: ## slow tests: build eleven programs with qrintf-cc and test them, st
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof -- programs:: corpus:: --include-ignored --nocapture --test-threads 1
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
 	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
-	$(CARGO) test --release --locked -p hikyaku-kv --test store -- --ignored
+	$(CARGO) test --release --locked -p hikyaku-kv --test store -- --ignored --nocapture
 
 test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and test the first two in an emulator, which has no clone3
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \
@@ -113,6 +113,10 @@ bench-kv: build ## compare hikyaku with memcached (MEMCACHED=PATH; Debian's by d
 bench-curves: build ## the same over 10,000 to 10 million keys and 10 to 10,000 connections (ten minutes)
 	$(HAVE_MEMCACHED)
 	bench/curves --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
+
+bench-appends: build ## compare how long another client waits beside appends and prepends to a value of 100 MiB (a minute)
+	$(HAVE_MEMCACHED)
+	bench/appends --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 
 bench-qrintf: build ## compare qrintf-cc with glibc and {fmt}, and format::append! with write! (a few minutes)
 	$(HAVE_FMT)
