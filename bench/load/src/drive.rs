@@ -55,7 +55,7 @@ pub struct Drive {
     /// Trust only these certificates (PEM); by default any certificate is accepted
     #[arg(long, value_name = "FILE", requires = "tls")]
     pub tls_ca: Option<PathBuf>,
-    /// CPUs to which the generator's threads are pinned
+    /// Pin the generator's threads to these CPUs
     #[arg(long, value_name = "CPU", value_delimiter = ',')]
     pub pin: Vec<usize>,
     /// Poll without sleeping, so that servers never wait for an idle CPU to wake

@@ -267,7 +267,7 @@ impl ServerReport {
 }
 
 impl Ratios {
-    /// The ratios of all cycles; `None` without a cycle in which both servers answered.
+    /// The ratios of all cycles; `None` if no cycle has answers of both servers.
     fn of(subject: &Measured, peer: &Measured) -> Option<Ratios> {
         let spread = |number: fn(&Sample) -> Option<f64>| {
             let cycles = subject.phases.iter().zip(&peer.phases);

@@ -1,8 +1,8 @@
 //! Models of what threads share: every interleaving of a few steps, under the memory model of C11.
 //!
-//! The modules themselves are included here, with loom's primitives in the place of the standard library's. Beneath them lie a
-//! budget that has always enough, and regions of four buckets, two a page, instead of mapped memory. loom fails a model in which
-//! two threads touch an item at once.
+//! The modules themselves are included here, with loom's primitives in the place of the standard library's. Below them are a
+//! budget that always suffices, and regions of four buckets, two per page, instead of mapped memory. loom fails a model in which
+//! two threads access an item at once.
 #![allow(clippy::unwrap_used, dead_code, unreachable_pub, unsafe_code)]
 
 mod budget;

@@ -109,7 +109,7 @@ fn appended_bytes_count_against_the_capacity() {
     assert_eq!((figures.items, figures.bytes), (0, 0), "{figures:?}");
 }
 
-/// Threads append and prepend to a few values, each a letter of its own, and every byte arrives once.
+/// Threads append and prepend to a few values, each thread its own letter, and every byte arrives once.
 #[test]
 fn appends_of_many_threads_are_all_there() {
     let store = open("memory:?capacity=64MiB&item_size_max=4MiB");

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use loom::cell::UnsafeCell;
 
-/// What lies in memory.
+/// An item as it lies in memory.
 #[repr(align(8))]
 pub(super) struct Counter {
     key: [u8; 1],

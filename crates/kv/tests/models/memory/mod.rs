@@ -56,7 +56,7 @@ impl Buckets {
     }
 }
 
-/// Keys are numbers, which are their own hashes. Item zero is no key's, since its location stands for none.
+/// Keys are numbers, which are their own hashes. No key has item zero, since location zero means no item.
 const KEYS: u8 = 8;
 
 /// A table of two buckets over a few items. The table comes first, so that it is dropped first.
