@@ -1,5 +1,7 @@
 //! Access control: users, TLS, limits, switches.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use hikyaku_tests::{Authority, Connection, Daemon, Folder, Frame, Response, Tool, executable};
@@ -298,7 +300,7 @@ fn plain_text_on_a_tls_listener_ends_the_connection() {
 }
 
 #[test]
-fn tls_on_a_plain_listener_is_logged() {
+fn tls_on_a_plain_listener_is_told_to_both_sides() {
     let daemon = Daemon::memcached();
     let folder = Folder::new();
     Authority::new("tests").write(&folder, "authority.crt");
@@ -314,12 +316,52 @@ fn tls_on_a_plain_listener_is_logged() {
         ])
         .folder(folder.path("."))
         .run();
-    assert_ne!(ran.status.code(), Some(0), "{ran:#?}");
+    assert_eq!(ran.status.code(), Some(3), "{ran:#?}");
+    assert!(
+        ran.errors
+            .contains("if it does not speak TLS, omit --tls-ca, or "),
+        "{ran:#?}"
+    );
     daemon.assert_serves();
     let log = daemon.errors();
     assert!(
         log.contains("a client speaks TLS to a listener without TLS"),
         "{log}"
+    );
+}
+
+/// memcached answers a TLS handshake with a line of text.
+#[test]
+fn kv_tells_that_a_server_does_not_speak_tls() {
+    let folder = Folder::new();
+    Authority::new("tests").write(&folder, "authority.crt");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound").to_string();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().expect("a client");
+        client.read_exact(&mut [0]).expect("a handshake begins");
+        client.write_all(b"ERROR\r\n").expect("the client reads");
+        // The client has read the line when it closes the connection.
+        let _ = client.read_to_end(&mut Vec::new());
+    });
+    let ran = Tool::new(executable())
+        .args([
+            "kv",
+            "get",
+            "k",
+            "--tls-ca",
+            "authority.crt",
+            "--server",
+            &address,
+        ])
+        .folder(folder.path("."))
+        .run();
+    server.join().expect("it served");
+    assert_eq!(ran.status.code(), Some(3), "{ran:#?}");
+    assert!(
+        ran.errors
+            .contains("the server does not speak TLS; omit --tls-ca, or "),
+        "{ran:#?}"
     );
 }
 

@@ -141,8 +141,11 @@ async fn connect(addresses: &[Address], tls: Option<&ClientTls>, name: &str) -> 
             Some(tls) => Stream::connect_tls(address, tls, name).await,
         };
         match connected {
+            Ok(stream) => return Ok(stream),
             Err(error @ io::Error::Connect { .. }) => refused = Some(error),
-            connected => return Ok(connected?),
+            Err(error) if error.is_cleartext() => return Err(Error::Cleartext),
+            Err(error) if error.is_disconnect() => return Err(Error::HandshakeClosed),
+            Err(error) => return Err(Error::Io(error)),
         }
     }
     Err(refused.map_or(Error::Closed, Error::Io))

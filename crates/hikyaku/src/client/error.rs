@@ -10,6 +10,13 @@ pub(super) enum Error {
     Io(io::Error),
     #[error("{0}; is it a memcached server?")]
     Wire(#[from] wire::memcached::client::Error),
+    #[error("the server does not speak TLS; omit --tls-ca, or name a listener that has a certificate")]
+    Cleartext,
+    #[error(
+        "the server closed the connection during the TLS handshake; if it does not speak TLS, omit --tls-ca, or name a \
+         listener that has a certificate"
+    )]
+    HandshakeClosed,
     #[error("the server closed the connection; its log may say why")]
     Closed,
     #[error("the server says {0:?}")]
