@@ -53,20 +53,24 @@ impl Daemon {
 
     /// The next line of the log that has this text in it.
     fn await_log(&mut self, text: &str) -> String {
+        self.log_until(text).pop().expect("it ends with that line")
+    }
+
+    /// The next lines of the log, up to one that has this text in it.
+    fn log_until(&mut self, text: &str) -> Vec<String> {
         let errors = self.child.stderr.as_mut().expect("it is piped");
+        let mut lines = vec![String::new()];
         // Byte by byte, so that nothing of what comes later is swallowed.
         let mut line = Vec::new();
-        loop {
+        while !lines.last().is_some_and(|last| last.contains(text)) {
             let mut byte = [0];
             std::io::Read::read_exact(errors, &mut byte).expect("the daemon still logs");
-            if byte != *b"\n" {
-                line.push(byte[0]);
-            } else if String::from_utf8_lossy(&line).contains(text) {
-                return String::from_utf8_lossy(&line).into_owned();
-            } else {
-                line.clear();
+            match byte {
+                [b'\n'] => lines.push(String::from_utf8_lossy(&std::mem::take(&mut line)).into_owned()),
+                [byte] => line.push(byte),
             }
         }
+        lines
     }
 }
 
@@ -309,6 +313,26 @@ fn a_hang_up_gives_every_listener_its_own_users() {
     daemon.await_log("read again");
     assert_kv(first, &["get", "k"], 0, "v\n");
     assert_kv(second, &["get", "k"], 3, "");
+}
+
+/// Once every listener of such an address but the first was called changed, although its text had not.
+#[test]
+fn a_hang_up_pairs_listeners_of_the_same_address_in_their_order() {
+    let folder = folder("reload-alike");
+    let config = folder.join("hikyaku.toml");
+    let listen =
+        |more: &str| format!("[[listen]]\nprotocol = \"memcached\"\naddress = \"127.0.0.1:0\"\n{more}");
+    let text = |third: &str| listen("") + &listen("flush = false\n") + &listen(third);
+    std::fs::write(&config, text("watch = false\n")).expect("a file");
+    let file = config.display().to_string();
+    let mut daemon = Daemon::start(&with_small_config(&file));
+    for (third, changed) in [("watch = false\n", 0), ("dump = false\n", 1)] {
+        std::fs::write(&config, text(third)).expect("a file");
+        daemon.signal(Signal::SIGHUP);
+        let log = daemon.log_until("read again");
+        let told = log.iter().filter(|line| line.contains("next start"));
+        assert_eq!(told.count(), changed, "{log:#?}");
+    }
 }
 
 /// Once who was logged in stayed, even after its line was deleted.

@@ -1,8 +1,7 @@
 //! SIGHUP: configuration, users files and certificates are read again.
 //!
-//! A reload replaces users and certificates, and resizes stores.
-//! Everything else was given to sockets, loops and stores when they were made; a change there is logged, and waits for a
-//! restart. Connections of users who may no longer log in are closed.
+//! A reload replaces users and certificates, and resizes stores. Everything else was given to sockets, loops and stores when
+//! they were made; a change there is logged, and waits for a restart. Connections of users who may no longer log in are closed.
 //!
 //! **Invariant**: a configuration with a fault changes nothing.
 //!
@@ -16,6 +15,7 @@ use super::certificates::Certificates;
 use super::listeners::Open;
 use super::stores::Stores;
 use crate::cli::Serve;
+use crate::config::listen::Listener;
 use crate::config::{self, Config, files};
 
 /// Takes over what can be taken over.
@@ -83,17 +83,21 @@ fn resize_stores(stores: &Stores, running: &Config, fresh: &Config) {
 /// Where the users of a listener are: as the fresh configuration has it, or as it was if that no longer names it.
 fn users_file<'a>(open: &'a [Open], index: usize, fresh: &'a Config) -> Option<&'a Path> {
     let configured = &open[index].configured;
-    let address = &configured.address;
-    // Port 0 may stand there more than once; these listeners are told apart by their order.
-    let earlier = open[..index]
-        .iter()
-        .filter(|other| other.configured.address == *address);
-    let mut named = fresh
-        .listeners
-        .iter()
-        .filter(|listener| listener.address == *address);
-    let listener = named.nth(earlier.count()).unwrap_or(configured);
+    let earlier = open[..index].iter().map(|other| &other.configured);
+    let listener = counterpart(configured, earlier, &fresh.listeners).unwrap_or(configured);
     listener.users.as_ref().map(|file| file.value.as_path())
+}
+
+/// The listener in another configuration that has the same address. Several listeners may have the same one, with port 0;
+/// these correspond in their order, so it takes the listeners that stand before this one.
+fn counterpart<'a>(
+    listener: &Listener,
+    earlier: impl IntoIterator<Item = &'a Listener>,
+    others: &'a [Listener],
+) -> Option<&'a Listener> {
+    let same = |other: &&Listener| other.address == listener.address;
+    let before = earlier.into_iter().filter(same).count();
+    others.iter().filter(same).nth(before)
 }
 
 /// The names of what differs and cannot change at run time.
@@ -124,21 +128,16 @@ fn waiting(running: &Config, fresh: &Config) -> Vec<String> {
     {
         note(true, &format!("store {name:?}"));
     }
-    for listener in &fresh.listeners {
-        let old = running
-            .listeners
-            .iter()
-            .find(|old| old.address == listener.address);
+    for (index, listener) in fresh.listeners.iter().enumerate() {
+        let old = counterpart(listener, &fresh.listeners[..index], &running.listeners);
         note(
             !old.is_some_and(|old| old.says_the_same(listener)),
             &format!("listener {}", listener.address),
         );
     }
-    for old in &running.listeners {
-        note(
-            !fresh.listeners.iter().any(|new| new.address == old.address),
-            &format!("listener {}", old.address),
-        );
+    for (index, old) in running.listeners.iter().enumerate() {
+        let new = counterpart(old, &running.listeners[..index], &fresh.listeners);
+        note(new.is_none(), &format!("listener {}", old.address));
     }
     changed
 }
