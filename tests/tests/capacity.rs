@@ -1,6 +1,8 @@
 //! A store's memory stays within its capacity: index, headers, values and uploads together.
 
-use hikyaku_tests::{Connection, Daemon, MIB, Random};
+use std::time::Instant;
+
+use hikyaku_tests::{Connection, Daemon, MIB, PATIENCE, Random, Signal};
 
 /// The capacity of [`Daemon::memcached`].
 const CAPACITY: usize = 64 * MIB;
@@ -116,4 +118,59 @@ fn many_uploads_at_once() {
     assert!(stored > 0);
     assert_within_memory(&daemon);
     daemon.assert_serves();
+}
+
+/// Opens connections, each of which requests one of these items and reads nothing of its value.
+fn stalled_readers(daemon: &Daemon, items: usize) -> Vec<Connection> {
+    let mut readers: Vec<Connection> = (0..items).map(|_| daemon.connect()).collect();
+    for (number, reader) in readers.iter_mut().enumerate() {
+        reader.send(format!("get large:{number}\r\n"));
+        // The reply has begun, so the value is held for it.
+        reader.exact("VALUE".len());
+    }
+    readers
+}
+
+/// Asks for a statistic until it has the value; that shows in the daemon's housekeeping, so each answer comes with time.
+fn await_statistic(connection: &mut Connection, name: &str, is_right: impl Fn(usize) -> bool) {
+    let start = Instant::now();
+    loop {
+        let value = connection.statistics("")[name].parse().expect("a number");
+        if is_right(value) {
+            return;
+        }
+        assert!(start.elapsed() < PATIENCE, "{name} stays at {value}");
+    }
+}
+
+/// `cache_memlimit` and a reload accept the same capacities: one below what slow readers hold takes effect when they have
+/// read or gone. Only the words and the least capacity of 8 MiB are memcached's.
+#[test]
+fn a_capacity_below_what_readers_hold_is_accepted_from_both_sides() {
+    let text = |capacity: usize| {
+        let uri = format!("memory:?capacity={}&item_size_max=2MiB", capacity);
+        let listen = "[[listen]]\nprotocol = \"memcached\"\naddress = \"127.0.0.1:0\"\n";
+        format!("workers = 1\n[store.default]\nuri = \"{uri}\"\n{listen}")
+    };
+    let (readers, value) = (24, vec![b'x'; MIB - 1024]);
+    for by_command in [true, false] {
+        let daemon = Daemon::configured(&text(CAPACITY));
+        let mut connection = daemon.connect();
+        for number in 0..readers {
+            connection.send(format!("set large:{number} 0 0 {}\r\n", value.len()));
+            connection.send(&value);
+            connection.exchange("\r\n", "STORED\r\n");
+        }
+        let stalled = stalled_readers(&daemon, readers);
+        if by_command {
+            connection.exchange("cache_memlimit 8\r\n", "OK\r\n");
+        } else {
+            daemon.folder().write("hikyaku.toml", text(8 * MIB));
+            daemon.signal(Signal::Hangup);
+        }
+        await_statistic(&mut connection, "limit_maxbytes", |limit| limit == 8 * MIB);
+        drop(stalled);
+        await_statistic(&mut connection, "bytes", |bytes| bytes <= 8 * MIB);
+        connection.exchange("set last 0 0 1\r\nv\r\n", "STORED\r\n");
+    }
 }
