@@ -1,0 +1,53 @@
+//! The examples run, and print what they should.
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Runs an example's program, which cargo builds beside this test's.
+fn example(name: &str, arguments: &[&str]) -> Output {
+    let test = std::env::current_exe().unwrap();
+    let folder: PathBuf = test.ancestors().nth(2).unwrap().join("examples");
+    Command::new(folder.join(name)).args(arguments).output().unwrap()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn the_event_loop_reports_the_end_of_every_process() {
+    let output = example("event_loop", &[]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(
+        text(output.stdout),
+        "3 processes ended: exit status: 0, exit status: 3, signal: 15 (SIGTERM)\n"
+    );
+}
+
+#[test]
+fn the_limits_apply_and_the_status_is_passed_on() {
+    let output = example("limits", &["sh", "-c", "ulimit -v; nice; exit 7"]);
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    let printed = text(output.stdout);
+    let (limit, priority) = printed.split_once('\n').unwrap();
+    assert_eq!(limit, "1048576", "{printed}");
+    let before = text(Command::new("nice").output().unwrap().stdout);
+    let before: i32 = before.trim().parse().unwrap();
+    assert_eq!(priority.trim().parse(), Ok((before + 5).min(19)), "{printed}");
+}
+
+#[test]
+fn output_beyond_the_limit_is_discarded() {
+    let output = example("limits", &["head", "-c", "2000000", "/dev/zero"]);
+    assert_eq!(output.stdout.len(), 1 << 20);
+    assert_eq!(text(output.stderr), "(output beyond 1 MiB was discarded)\n");
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_named() {
+    let output = example("limits", &["/no/such/program"]);
+    assert_eq!(output.status.code(), Some(127));
+    let told = text(output.stderr);
+    assert!(told.starts_with("cannot start `/no/such/program`: "), "{told}");
+}
