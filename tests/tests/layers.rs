@@ -17,6 +17,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("hikyaku-noshell", &[]),
     ("hikyaku-io", &["hikyaku-spawn"]),
     ("hikyaku-wire", &["hikyaku-format"]),
+    ("hikyaku-log", &[]),
     ("hikyaku-kv", &[]),
     (
         "hikyaku-memcached",

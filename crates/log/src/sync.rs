@@ -1,0 +1,185 @@
+//! Making appends durable, and the checkpoint.
+//!
+//! **Invariant:** [`Log::synced`] never exceeds what the device has confirmed. After a sync failed, nothing is synced again:
+//! the kernel forgets which pages it could not write, so a second try may succeed though bytes were lost.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::MutexGuard;
+
+use crate::checkpoint::{Checkpoint, Complete, Recover};
+use crate::error::{Doing, Error};
+use crate::log::{Log, Shared, Upkeep};
+use crate::recovery::Recovery;
+use crate::segment::Segment;
+
+impl Log {
+    /// Makes everything durable that was appended before the call, and returns the offset before which all is durable then.
+    ///
+    /// This waits for the device and runs on a thread of the caller's choice, while appends go on. Of several threads that
+    /// call it, one syncs for all whose appends came before.
+    ///
+    /// # Errors
+    /// The device failed. The log then refuses all further writes, and this call all further syncs; reads go on. Nothing that
+    /// an earlier sync confirmed is lost.
+    pub fn sync(&self) -> Result<u64, Error> {
+        let asked = self.end();
+        if self.synced() >= asked {
+            self.check()?;
+            return Ok(self.synced());
+        }
+        let upkeep = self.shared.upkeep.lock();
+        if self.synced() < asked {
+            self.shared.sync(&upkeep)?;
+        }
+        self.check()?;
+        Ok(self.synced())
+    }
+
+    /// Syncs, completes the segments that are full, and writes a checkpoint, so that recovery need not check what is before
+    /// it. This waits for the device; call it about every minute, and after [`Log::roll`].
+    ///
+    /// # Errors
+    /// As for [`Log::sync`], and if the checkpoint or an index cannot be written.
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        let mut upkeep = self.shared.upkeep.lock();
+        self.shared.checkpoint(&mut upkeep, false)
+    }
+
+    /// Syncs everything and marks the log as closed in order, so that opening it again need not check anything. Appends must
+    /// have ended. Dropping a log without closing it loses nothing; opening it takes longer then.
+    ///
+    /// # Errors
+    /// As for [`Log::checkpoint`].
+    pub fn close(&self) -> Result<(), Error> {
+        let mut upkeep = self.shared.upkeep.lock();
+        let (active, bytes) = {
+            let writer = self.shared.writer.lock();
+            (writer.active().clone(), writer.active().bytes())
+        };
+        // Frees what was allocated ahead.
+        active.file()?.set_length(bytes).doing("cut", active.path())?;
+        self.shared.checkpoint(&mut upkeep, true)
+    }
+
+    /// Takes over what recovery found. A log whose state the old checkpoint does not describe gets a new one.
+    pub(crate) fn adopt(&self, report: &Recovery) -> Result<(), Error> {
+        let mut upkeep = self.shared.upkeep.lock();
+        let cut = !report.cuts.is_empty() || !report.set_aside.is_empty();
+        let lost = !report.missing.is_empty() || !report.damage.is_empty();
+        if report.created || report.checkpoint_damage.is_some() || cut || lost {
+            self.shared.sync_all(&upkeep)?;
+            return self.shared.checkpoint(&mut upkeep, false);
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Syncs the segments that have unsynced bytes.
+    pub(crate) fn sync(&self, _upkeep: &MutexGuard<'_, Upkeep>) -> Result<(), Error> {
+        self.failure.check()?;
+        let (mut segments, end, folder_changed) = {
+            let mut writer = self.writer.lock();
+            let mut segments = std::mem::take(&mut writer.completed);
+            segments.push(writer.active().clone());
+            let folder_changed = std::mem::take(&mut writer.folder_changed);
+            (segments, self.end.load(Ordering::Acquire), folder_changed)
+        };
+        if folder_changed {
+            let synced = self.storage.sync_folder(&self.folder);
+            synced.map_err(|error| self.failure.set("sync the folder", &self.folder, &error))?;
+        }
+        // The active segment is the last one.
+        let active = segments.pop();
+        for segment in &segments {
+            self.complete(segment)?;
+        }
+        if let Some(active) = active {
+            self.sync_segment(&active)?;
+        }
+        self.synced.fetch_max(end, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn sync_segment(&self, segment: &Arc<Segment>) -> Result<(), Error> {
+        let bytes = segment.bytes();
+        if segment.synced() < bytes {
+            let synced = segment.file()?.sync();
+            synced.map_err(|error| self.failure.set("sync", segment.path(), &error))?;
+            segment.set_synced(bytes);
+        }
+        Ok(())
+    }
+
+    /// Completes a segment that is no longer active: frees its unused allocation, writes its indexes, syncs it.
+    fn complete(&self, segment: &Arc<Segment>) -> Result<(), Error> {
+        // Nothing is lost if the allocation stays, or the index, which is derived data and written again or rebuilt.
+        let _ = segment.file()?.set_length(segment.bytes());
+        self.sync_segment(segment)?;
+        let _ = segment.write_index();
+        Ok(())
+    }
+
+    /// Syncs all segments, of which recovery knows only that they are in the page cache.
+    fn sync_all(&self, upkeep: &MutexGuard<'_, Upkeep>) -> Result<(), Error> {
+        let segments = self.segments.read().live.clone();
+        for segment in &segments {
+            self.sync_segment(segment)?;
+        }
+        self.sync(upkeep)
+    }
+
+    /// Syncs and writes a checkpoint.
+    pub(crate) fn checkpoint(&self, upkeep: &mut MutexGuard<'_, Upkeep>, clean: bool) -> Result<(), Error> {
+        // Appends go on while this syncs: the checkpoint's point is where they were before.
+        let (active, position, offset) = {
+            let writer = self.writer.lock();
+            let active = writer.active();
+            (active.clone(), active.bytes(), active.end())
+        };
+        self.sync_all(upkeep)?;
+        let live = self.segments.read().live.clone();
+        for segment in live.iter().filter(|segment| segment.base() <= active.base()) {
+            let _ = segment.write_index();
+        }
+        let complete = live.iter().filter(|segment| segment.base() < active.base());
+        let checkpoint = Checkpoint {
+            clean,
+            start: self.start.load(Ordering::Acquire),
+            recover: Recover {
+                base: active.base(),
+                position,
+                offset,
+            },
+            segments: complete.map(|segment| Complete::of(segment)).collect(),
+            replace: None,
+        };
+        self.write_checkpoint(upkeep, checkpoint)
+    }
+
+    /// Writes a checkpoint unless it is the last one.
+    pub(crate) fn write_checkpoint(
+        &self,
+        upkeep: &mut MutexGuard<'_, Upkeep>,
+        checkpoint: Checkpoint,
+    ) -> Result<(), Error> {
+        if upkeep.checkpoint.as_ref() != Some(&checkpoint) {
+            checkpoint.write(&*self.storage, &self.folder)?;
+            upkeep.checkpoint = Some(checkpoint);
+        }
+        Ok(())
+    }
+}
+
+impl Complete {
+    pub(crate) fn of(segment: &Segment) -> Complete {
+        Complete {
+            base: segment.base(),
+            generation: segment.generation(),
+            bytes: segment.bytes(),
+            max_timestamp: segment.max_timestamp(),
+        }
+    }
+}
