@@ -207,7 +207,9 @@ impl Output {
     /// Empties it and gives back memory that an unusually large exchange made it take.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
-        self.pieces.clear();
+        if !self.pieces.is_empty() {
+            self.pieces.clear();
+        }
         (self.piece_bytes, self.piece_memory) = (0, 0);
         if self.bytes.capacity() > 4 * self.limit.max(1024) {
             self.bytes = Vec::new();

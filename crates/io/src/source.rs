@@ -92,6 +92,7 @@ impl Sources {
         u64::from(self.entries[index as usize].generation) << 32 | u64::from(index)
     }
 
+    #[inline]
     fn entry(&mut self, token: u64) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(token as u32 as usize)?;
         (entry.generation == (token >> 32) as u32).then_some(entry)
@@ -141,36 +142,44 @@ impl Sources {
 /// it. Returns whether it is still that one.
 #[inline]
 pub(crate) fn signal(core: &Core, token: u64, bits: u16) -> bool {
-    let mut sources = core.sources.borrow_mut();
-    let Some(entry) = sources.entry(token) else {
-        return false;
+    let split = {
+        let mut sources = core.sources.borrow_mut();
+        let Some(entry) = sources.entry(token) else {
+            return false;
+        };
+        entry.bits |= bits;
+        if bits & (READABLE | WRITABLE) != 0 {
+            entry.active = core.tick();
+        }
+        let split = entry.bits & SPLIT != 0;
+        if entry.interest & bits != 0 {
+            entry.interest = 0;
+            if let Some(waker) = &entry.waker {
+                if let Some(id) = TaskId::of(waker).filter(|id| id.loop_id() == core.id) {
+                    core.wake(id);
+                } else {
+                    let waker = waker.clone();
+                    drop(sources);
+                    waker.wake();
+                }
+            }
+        }
+        split
     };
-    entry.bits |= bits;
-    if bits & (READABLE | WRITABLE) != 0 {
-        entry.active = core.tick();
+    if split && bits & (WRITABLE | ALWAYS) != 0 {
+        wake_writer(core, token);
     }
-    if entry.bits & SPLIT != 0 && bits & (WRITABLE | ALWAYS) != 0 && !sources.writers.is_empty() {
+    true
+}
+
+/// Wakes the task of a writing half, if it waits.
+fn wake_writer(core: &Core, token: u64) {
+    let mut sources = core.sources.borrow_mut();
+    if !sources.writers.is_empty() {
         let writer = sources.writers.remove(&(token as u32));
         drop(sources);
         writer.into_iter().for_each(Waker::wake);
-        sources = core.sources.borrow_mut();
     }
-    let Some(entry) = sources.entry(token) else {
-        return false;
-    };
-    if entry.interest & bits == 0 {
-        return true;
-    }
-    entry.interest = 0;
-    let Some(waker) = &entry.waker else { return true };
-    if let Some(id) = TaskId::of(waker).filter(|id| id.loop_id() == core.id) {
-        core.wake(id);
-    } else {
-        let waker = waker.clone();
-        drop(sources);
-        waker.wake();
-    }
-    true
 }
 
 /// Translates an event of the kernel.
@@ -277,6 +286,7 @@ impl Source {
         self.core.sources.borrow().token(self.index)
     }
 
+    #[inline]
     fn with<R>(&self, f: impl FnOnce(&mut Entry) -> R) -> R {
         f(&mut self.core.sources.borrow_mut().entries[self.index as usize])
     }

@@ -92,6 +92,7 @@ impl Connection {
             self.end_input()?;
         }
         let count = count.unwrap_or(0);
+        self.input.received |= count > 0;
         self.core().spend_bytes(count);
         Ok(count)
     }

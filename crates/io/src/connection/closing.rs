@@ -76,10 +76,13 @@ impl Connection {
                 self.input.ended = true;
                 Liveness::Ended
             }
-            Ok(Some(count)) => match self.keep(&hot.input[..count]) {
-                Ok(()) => Liveness::Input,
-                Err(_) => Liveness::Ended,
-            },
+            Ok(Some(count)) => {
+                self.input.received = true;
+                match self.keep(&hot.input[..count]) {
+                    Ok(()) => Liveness::Input,
+                    Err(_) => Liveness::Ended,
+                }
+            }
         }
     }
 }

@@ -233,6 +233,7 @@ impl Connection {
             }
             Some(count) => count,
         };
+        self.input.received = true;
         self.core().spend_bytes(count);
         if rejoin && kept + count >= need {
             if kept > 0 {
@@ -246,7 +247,7 @@ impl Connection {
         Ok((self.input.rest.len() >= need).then_some(Lent::Rest))
     }
 
-    /// Reads what is there; `None` when nothing is, 0 at the end of the stream.
+    /// Reads what is there; `None` when nothing is, 0 at the end of the stream. The caller sets [`Input::received`].
     #[inline]
     pub(super) fn read_some(&mut self, destination: &mut [u8]) -> Result<Option<usize>, Error> {
         match &mut self.tls {
@@ -257,7 +258,6 @@ impl Connection {
                 result
             }
         }
-        .inspect(|&count| self.input.received |= count.is_some())
     }
 
     /// The peer has ended its side. Under TLS it has to say so: otherwise an attacker may have cut the stream short.

@@ -64,7 +64,15 @@ impl Connection {
     }
 
     /// Sends the output that lies in the outbox, and takes back what the kernel refused of it.
+    #[inline]
     pub(super) fn settle_outbox(&mut self) -> Result<(), Error> {
+        match self.wire.source.bits() & (POSTED | RETURNED) {
+            0 => Ok(()),
+            _ => self.empty_outbox_of(),
+        }
+    }
+
+    fn empty_outbox_of(&mut self) -> Result<(), Error> {
         if self.wire.source.bits() & POSTED != 0 {
             self.core().empty_outbox();
         }
