@@ -124,7 +124,10 @@ impl Loops {
 
     /// The counters of a loop. Loops beyond the expected number share a set, and may then lose a count.
     pub(crate) fn of(&self, index: usize) -> &Counters {
-        &self.loops[index % self.loops.len()]
+        match self.loops.get(index) {
+            Some(counters) => counters,
+            None => &self.loops[index % self.loops.len()],
+        }
     }
 
     /// Sums since the start, whatever was reset in between.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::endpoint::Login;
-use crate::operations::Exchange;
 use crate::watch::Kinds;
 
 /// Why a connection ends; watchers are told.
@@ -34,16 +33,6 @@ pub(crate) enum Progress {
     Wait(usize),
     /// It is done as far as possible; the exchange ends after this many bytes.
     Stop(usize, Next),
-}
-
-/// What follows a command that was executed: nothing, or the end of the exchange if it copied so much that other connections
-/// should have a turn first.
-#[inline]
-pub(crate) fn yielding(progress: Progress, exchange: &Exchange<'_>) -> Progress {
-    match progress {
-        Progress::Done(used) if exchange.has_moved_enough() => Progress::Stop(used, Next::Exchange),
-        other => other,
-    }
 }
 
 /// The work after an exchange.

@@ -14,7 +14,7 @@ use wire::memcached::binary::{self, Error, Opcode, Operation, Request, Status};
 
 use crate::operations::Exchange;
 use crate::operations::remove::{Removal, Removed};
-use crate::progress::{Next, Progress, Reason, yielding};
+use crate::progress::{Next, Progress, Reason};
 
 /// The state of a binary connection between two exchanges.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl State {
                 self.swallow -= used as u64;
                 at += used;
             }
-            if out.full() || at == input.len() {
+            if out.full() || exchange.has_moved_enough() || at == input.len() {
                 return (Took::from(at), Next::Exchange);
             }
             match self.next(exchange, &input[at..], out) {
@@ -78,7 +78,7 @@ impl State {
             }
             Parsed::Done(Ok(request), used) => match request.operation {
                 Operation::Get { .. } => get::run(exchange, &request, input, used, out),
-                _ => yielding(self.execute(exchange, &request, input, used, out), exchange),
+                _ => self.execute(exchange, &request, input, used, out),
             },
             Parsed::Done(Err(error), used) => self.refuse(exchange, error, used, out),
             Parsed::More(need) => Progress::Wait(need),

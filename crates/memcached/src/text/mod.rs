@@ -60,7 +60,7 @@ impl State {
             Progress::Stop(used, then) => return (Took::from(used), then),
         };
         loop {
-            if out.full() {
+            if out.full() || exchange.has_moved_enough() {
                 return (Took::from(at), Next::Exchange);
             }
             let step = match self.is_locked_out(exchange) {
@@ -137,10 +137,7 @@ impl State {
     fn next(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> Progress {
         match parse(exchange, input) {
             Parsed::Done(Ok(Command::Get(get)), used) => self.get(exchange, &get, input, used, out),
-            Parsed::Done(Ok(command), used) => {
-                let progress = self.execute(exchange, &command, input, used, out);
-                progress::yielding(progress, exchange)
-            }
+            Parsed::Done(Ok(command), used) => self.execute(exchange, &command, input, used, out),
             Parsed::Done(Err(error), used) => self.refuse(exchange, error, input, used, out),
             Parsed::More(need) => Progress::Wait(need),
         }
