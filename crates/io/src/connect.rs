@@ -6,6 +6,7 @@ use std::task::Poll;
 
 use crate::cold::Cold;
 use crate::core::Core;
+use crate::listener::prepare_loopback;
 use crate::source::{Source, WRITABLE};
 use crate::sys::{self, SocketOption};
 use crate::transport::{Transport, Wire};
@@ -25,8 +26,9 @@ impl Stream {
             source,
         };
         let fd = sys::socket(address).map_err(failed)?;
-        if matches!(address, Address::Tcp(_)) {
+        if let Address::Tcp(ip) = address {
             sys::set_option(&fd, SocketOption::NoDelay, 1).map_err(failed)?;
+            prepare_loopback(&fd, ip);
         }
         let connected = sys::connect(&fd, address).map_err(failed)?;
         let source = register(&fd, connected)?;

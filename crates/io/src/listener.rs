@@ -107,11 +107,7 @@ fn prepare_tcp(fd: &OwnedFd, ip: &SocketAddr, reuse_port: bool) -> io::Result<()
     sys::set_option(fd, SocketOption::ReuseAddress, 1)?;
     sys::set_option(fd, SocketOption::NoDelay, 1)?;
     sys::set_option(fd, SocketOption::KeepAlive, 1)?;
-    if ip.ip().is_loopback() {
-        // Nothing is ever lost on loopback. A system default that paces, as BBR does, would cost each reply a timer there.
-        // Where a policy forbids the choice, the default serves as well, only dearer.
-        let _ = sys::set_congestion_control(fd, LOOPBACK_CONGESTION_CONTROL);
-    }
+    prepare_loopback(fd, ip);
     if ip.is_ipv6() {
         // `[::]` means both kinds of address, whatever the system's default is.
         sys::set_option(fd, SocketOption::OnlyV6, 0)?;
@@ -120,6 +116,14 @@ fn prepare_tcp(fd: &OwnedFd, ip: &SocketAddr, reuse_port: bool) -> io::Result<()
         sys::set_option(fd, SocketOption::ReusePort, 1)?;
     }
     Ok(())
+}
+
+/// Nothing is ever lost on loopback. A system default that paces, as BBR does, would cost each write a timer there. Where a
+/// policy forbids the choice, the default serves as well, only dearer.
+pub(crate) fn prepare_loopback(fd: &OwnedFd, ip: &SocketAddr) {
+    if ip.ip().is_loopback() {
+        let _ = sys::set_congestion_control(fd, LOOPBACK_CONGESTION_CONTROL);
+    }
 }
 
 /// Binds; a socket file that a dead process left is put out of the way.

@@ -112,23 +112,39 @@ pub(crate) fn epoll_wait(
 
 // ── bytes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/// No address, for the system calls behind `recv` and `send`.
+const NO_ADDRESS: *const c_void = std::ptr::null();
+
+/// Receives what is there.
+///
+/// This and [`send`] pass by the C library's functions: those are points at which a thread can be cancelled, for which
+/// they execute two atomic instructions per call in a process with several threads.
 #[inline]
 pub(crate) fn recv(fd: &OwnedFd, destination: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the kernel writes at most `destination.len()` bytes to the slice.
+    let (fd, length) = (fd.as_raw_fd(), destination.len());
+    let pointer = destination.as_mut_ptr();
+    // SAFETY: the kernel writes at most `length` bytes to the slice, and no address.
     retry(|| unsafe {
-        libc::recv(
-            fd.as_raw_fd(),
-            destination.as_mut_ptr().cast(),
-            destination.len(),
-            0,
-        )
+        libc::syscall(libc::SYS_recvfrom, fd, pointer, length, 0, NO_ADDRESS, NO_ADDRESS) as isize
     })
 }
 
+/// Sends what the kernel accepts.
 #[inline]
 pub(crate) fn send(fd: RawFd, bytes: &[u8]) -> io::Result<usize> {
-    // SAFETY: the kernel only reads the slice.
-    retry(|| unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) })
+    let (pointer, length) = (bytes.as_ptr(), bytes.len());
+    // SAFETY: the kernel only reads the slice, and no address.
+    retry(|| unsafe {
+        libc::syscall(
+            libc::SYS_sendto,
+            fd,
+            pointer,
+            length,
+            libc::MSG_NOSIGNAL,
+            NO_ADDRESS,
+            0,
+        ) as isize
+    })
 }
 
 /// Slices that one [`send_vectored`] takes at most.
