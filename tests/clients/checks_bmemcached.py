@@ -108,6 +108,7 @@ def cas_race(client):
 
 
 def expiry(client):
+    """Polls until the item has expired: no server announces expiry."""
     begun = time.monotonic()
     assert client.set("mortal", "x", time=2)
     assert client.set("immortal", "x")

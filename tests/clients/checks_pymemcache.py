@@ -164,7 +164,9 @@ def add_race(client):
 
 
 def expiry(client):
-    """Polls until the item has expired, which must happen within the protocol's second of the deadline."""
+    """Polls until the item has expired, which must happen within the protocol's second of the deadline.
+
+    Polling is the only way: no server announces expiry."""
     begun = time.monotonic()
     assert client.set("mortal", b"x", expire=2)
     assert client.set("touched", b"x", expire=2)
