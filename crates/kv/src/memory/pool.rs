@@ -311,6 +311,23 @@ impl Pool {
         sealed
     }
 
+    /// Takes back the open arenas without an item. One stays behind when a write for which it was opened goes to another queue
+    /// in its next attempt. Returns their number.
+    pub(super) fn release_empty(&self) -> usize {
+        let mut released = 0;
+        for open in &self.opens {
+            let mut open = open.0.lock();
+            if *open == 0 || self.arenas.header(*open).written() > 0 {
+                continue;
+            }
+            let number = std::mem::take(&mut *open);
+            drop(open);
+            self.release(number, self.arenas.header(number).queue().large());
+            released += 1;
+        }
+        released
+    }
+
     /// The heads of all lists that have one.
     pub(super) fn heads(&self) -> Vec<Head> {
         let lists = self.lists.lock();

@@ -279,10 +279,12 @@ impl Memory {
             return true;
         }
         let least = self.pool.arenas.size() / COMPACT_SHARE;
-        self.pool.seal_open(|number| {
+        let sealed = self.pool.seal_open(|number| {
             let header = self.pool.arenas.header(number);
             header.written() > 0 && (self.limits.evict || header.dead_bytes() >= least)
-        }) > 0
+        });
+        // Last, since another thread may be about to use one.
+        sealed > 0 || self.pool.release_empty() > 0
     }
 
     /// True if all items of an arena have expired or were flushed or removed.

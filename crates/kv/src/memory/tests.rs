@@ -156,6 +156,20 @@ fn a_block_and_an_overflow_bucket_do_not_take_each_others_memory() {
     assert_eq!(get(&memory, last).map(|(value, _)| value.len()), Some(40_000));
 }
 
+/// An arena that was opened for a write may stay empty: making room for it evicted the item that was to be replaced, and the
+/// next attempt went to another queue. Such an arena could not be freed, and another write was refused for want of it.
+#[test]
+fn an_arena_that_was_opened_in_vain_is_used_elsewhere() {
+    for evict in [true, false] {
+        // Room for the table, the spares, and one arena.
+        let memory = Memory::new(30_000, 15_000, evict).unwrap();
+        let class = memory.classes.of(crate::Expiry::Never, NOW);
+        let point = memory.pool.point(class::Queue::new(class, false, true));
+        memory.open_arena(point, NOW).unwrap();
+        set(&memory, 1, b"of a new item's queue");
+    }
+}
+
 /// Where nothing may be evicted, a refusal looks at no arena that has nothing to give.
 #[test]
 fn a_refusal_without_eviction_looks_at_no_arena() {
