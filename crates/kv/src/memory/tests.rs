@@ -239,8 +239,8 @@ fn a_store_that_goes_frees_its_blocks() {
     drop(memory);
     assert_eq!(heap.upgrade().unwrap().pinned(), Heap::cost(200_000));
     assert!(
-        heap.upgrade().unwrap().used() < 5 * Heap::cost(200_000),
-        "a few are cached"
+        heap.upgrade().unwrap().used() <= 11 * Heap::cost(200_000),
+        "an eighth of the capacity is cached, beside the one that is held"
     );
     assert!(held.as_ref().iter().all(|&byte| byte == 99));
     drop(held);
