@@ -108,6 +108,9 @@ pub enum Error {
         /// The segment's number.
         id: u32,
     },
+    /// Another rewrite of the same log is at work.
+    #[error("another compaction of this log is at work")]
+    Rewriting,
     /// An option has an impossible value.
     #[error("{name}: {reason}")]
     Option {

@@ -63,6 +63,11 @@ impl Index {
         }
     }
 
+    /// The segment's base offset.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
     /// Bytes of the segment that the index describes.
     pub(crate) fn covered(&self) -> u64 {
         self.covered

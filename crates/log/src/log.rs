@@ -41,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) end: AtomicU64,
     pub(crate) synced: AtomicU64,
     pub(crate) failure: Failure,
+    /// Whether a rewrite is at work: its temporary file has a fixed name.
+    pub(crate) rewriting: AtomicBool,
     /// Dropped last, after everything above.
     _lock: Lock,
 }
@@ -164,13 +166,16 @@ impl Log {
         let shared = Shared {
             folder: folder.to_owned(),
             options,
-            upkeep: Mutex::default(),
+            upkeep: Mutex::new(Upkeep {
+                checkpoint: recovered.checkpoint,
+            }),
             start: AtomicU64::new(recovered.start),
             end: AtomicU64::new(active.end()),
             synced: AtomicU64::new(recovered.synced),
             writer: Mutex::new(Writer::new(active.clone(), active.file()?)),
             segments: RwLock::new(segments),
             failure: Failure::default(),
+            rewriting: AtomicBool::new(false),
             storage,
             _lock: lock,
         };

@@ -47,3 +47,12 @@ impl Options {
         Ok(())
     }
 }
+
+/// What a log keeps: see [`Log::retain`](crate::Log::retain).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// The oldest segments are removed while the others have at least this many bytes.
+    pub bytes: Option<u64>,
+    /// Segments are removed whose newest record is older than this, in milliseconds.
+    pub age_ms: Option<u64>,
+}

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::batch::{Batches, HEADER_BYTES};
-use crate::checkpoint::{Checkpoint, Complete, Found, Replace};
+use crate::checkpoint::{self, Checkpoint, Complete, Found, Replace};
 use crate::error::{Doing, Error, Fault};
 use crate::index::Index;
 use crate::scanner::{Scanner, Stop};
@@ -79,6 +79,8 @@ pub(crate) struct Recovered {
     /// Everything before this offset is durable.
     pub(crate) synced: u64,
     pub(crate) next_id: u32,
+    /// The checkpoint that the folder has.
+    pub(crate) checkpoint: Option<Checkpoint>,
     pub(crate) report: Recovery,
 }
 
@@ -565,6 +567,7 @@ impl Work<'_> {
             start,
             synced,
             next_id,
+            checkpoint: self.checkpoint,
             report: self.report,
         })
     }
@@ -658,6 +661,13 @@ fn has_batch(bytes: &[u8]) -> bool {
     starts
         .map(|(at, _)| at - MAGIC_AT)
         .any(|at| matches!(Batches::new(&bytes[at..]).next(), Some(Ok(_))))
+}
+
+/// Whether a name is one that a log gives to a file.
+pub(crate) fn is_own(name: &str) -> bool {
+    let stem = name.strip_suffix(TEMPORARY_SUFFIX).unwrap_or(name);
+    let stem = stem.split_once(ASIDE_SUFFIX).map_or(stem, |(stem, _)| stem);
+    base_of(stem).is_some() || base_of_index(stem).is_some() || stem == checkpoint::NAME || stem == LOCK_NAME
 }
 
 /// The file that is locked while a log is open. It has the process's number.

@@ -49,12 +49,24 @@ pub(crate) fn scan_segment<E: From<Error>>(
     offset: u64,
     visit: &mut impl FnMut(Location, &Batch<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
+    scan_segment_from(segment, position, offset, u64::MAX, visit).map(|_| ())
+}
+
+/// Visits batches of one segment until about so many bytes were read, and returns the position and the offset after them.
+pub(crate) fn scan_segment_from<E: From<Error>>(
+    segment: &Arc<Segment>,
+    position: u64,
+    offset: u64,
+    bytes: u64,
+    mut visit: impl FnMut(Location, &Batch<'_>) -> Result<(), E>,
+) -> Result<(u64, u64), E> {
     let file: Arc<dyn File> = segment.file()?;
     let mut scanner = Scanner::new(&*file, position, offset, segment.bytes());
-    loop {
+    let until = position.saturating_add(bytes);
+    while scanner.position() < until {
         let position = scanner.position();
         match scanner.next() {
-            Ok(None) => return Ok(()),
+            Ok(None) => break,
             Ok(Some(batch)) => {
                 let bytes = batch.header().bytes;
                 visit(
@@ -69,4 +81,5 @@ pub(crate) fn scan_segment<E: From<Error>>(
             Err(stop) => return Err(segment.stopped(position, stop).into()),
         }
     }
+    Ok((scanner.position(), scanner.expected()))
 }

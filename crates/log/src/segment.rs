@@ -314,11 +314,16 @@ impl Segment {
         (index.covered() == self.bytes()).then_some(index)
     }
 
-    /// Builds the index from the batches, all of which are checked.
+    /// Builds the index from the segment's batches, and checks all of them.
     fn build_index(&self) -> Result<Index, Error> {
+        self.index_of_prefix(self.bytes())
+    }
+
+    /// Builds the index of the batches before a position.
+    pub(crate) fn index_of_prefix(&self, bytes: u64) -> Result<Index, Error> {
         let file = self.file()?;
         let mut index = Index::new(self.base);
-        let mut scanner = Scanner::new(&*file, 0, self.base, self.bytes());
+        let mut scanner = Scanner::new(&*file, 0, self.base, bytes);
         loop {
             let position = scanner.position();
             match scanner.next() {

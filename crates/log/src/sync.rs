@@ -79,6 +79,7 @@ impl Log {
 impl Shared {
     /// Syncs the segments that have unsynced bytes.
     pub(crate) fn sync(&self, _upkeep: &MutexGuard<'_, Upkeep>) -> Result<(), Error> {
+        // The list of completed segments must not be taken if they are not going to be synced.
         self.failure.check()?;
         let (mut segments, end, folder_changed) = {
             let mut writer = self.writer.lock();
@@ -104,6 +105,7 @@ impl Shared {
     }
 
     fn sync_segment(&self, segment: &Arc<Segment>) -> Result<(), Error> {
+        self.failure.check()?;
         let bytes = segment.bytes();
         if segment.synced() < bytes {
             let synced = segment.file()?.sync();

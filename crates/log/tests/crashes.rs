@@ -7,15 +7,27 @@ use std::collections::BTreeMap;
 
 use common::*;
 use log::storage::{Loss, Simulated};
-use log::{Error, Log};
+use log::{Compaction, Error, Log};
+
+/// What a run does besides appending, syncing and rolling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Appending,
+    Compacting,
+    Truncating,
+}
 
 /// What the log must have: records by offset, of which those before `synced` must survive a power cut and those before `acked`
 /// a crash of the process. Others may have been written.
 #[derive(Default)]
 struct Model {
-    records: BTreeMap<u64, Plain>,
+    /// The records that an offset has had: more than one after a truncation.
+    records: BTreeMap<u64, Vec<Plain>>,
     acked: u64,
     synced: u64,
+    /// The start that was asked for last.
+    start: u64,
+    compacted: bool,
 }
 
 impl Model {
@@ -23,28 +35,44 @@ impl Model {
         let count = 1 + random.below(3);
         let records: Vec<Plain> = (0..count)
             .map(|_| {
-                plain(
-                    &random.below(10).to_string(),
-                    &"x".repeat(random.below(150) as usize),
-                )
+                let value = "x".repeat(random.below(150) as usize);
+                plain(&random.below(10).to_string(), &value)
             })
             .collect();
         for (at, record) in records.iter().enumerate() {
-            self.records.insert(log.end() + at as u64, record.clone());
+            let offset = log.end() + at as u64;
+            self.records.entry(offset).or_default().push(record.clone());
         }
         append(log, &records, 7)?;
         self.acked = log.end();
         Ok(())
     }
 
-    fn step(&mut self, log: &Log, random: &mut Random) -> Result<(), Error> {
-        match random.below(12) {
-            0 | 1 => self.synced = log.sync()?,
-            2 => {
+    fn step(&mut self, kind: Kind, log: &Log, random: &mut Random) -> Result<(), Error> {
+        match (random.below(14), kind) {
+            (0 | 1, _) => self.synced = log.sync()?,
+            (2, _) => {
                 log.checkpoint()?;
                 self.synced = log.synced();
             }
-            3 => log.roll()?,
+            (3, _) => log.roll()?,
+            (4, Kind::Compacting) => {
+                self.compacted = true;
+                log.compact(Compaction::at(0), &mut |_| {})?;
+            }
+            (5, Kind::Compacting) => {
+                self.start = log.start() + random.below(1 + (log.end() - log.start()) / 4);
+                log.remove_before(self.start)?;
+            }
+            (4 | 5, Kind::Truncating) => {
+                let keep = log.start() + random.below(1 + log.end() - log.start());
+                // A truncation may take hold or not, and goes back to the beginning of a batch.
+                let lowest = keep.saturating_sub(3);
+                self.acked = self.acked.min(lowest);
+                self.synced = self.synced.min(lowest);
+                log.truncate(keep)?;
+                self.acked = log.end();
+            }
             _ => self.append(log, random)?,
         }
         Ok(())
@@ -57,25 +85,37 @@ impl Model {
             "{story}: the log ends at {} and had {least}",
             log.end()
         );
-        assert_eq!(log.start(), 0, "{story}");
-        for (offset, record) in all(log) {
-            assert_eq!(
-                self.records.get(&offset),
-                Some(&record),
-                "{story}: offset {offset}"
+        assert!(log.start() <= self.start, "{story}");
+        let found = all(log);
+        for (offset, record) in &found {
+            let known = self.records.get(offset).is_some_and(|all| all.contains(record));
+            assert!(known, "{story}: offset {offset}");
+        }
+        if !self.compacted {
+            assert_eq!(found.len() as u64, log.end() - log.start(), "{story}");
+            return;
+        }
+        // Of each key, the newest record stays.
+        let mut newest = BTreeMap::new();
+        for (offset, records) in self.records.range(log.start().max(self.start)..log.end()) {
+            newest.insert(records[0].0.clone(), *offset);
+        }
+        for (key, offset) in newest {
+            assert!(
+                found.iter().any(|(at, _)| *at == offset),
+                "{story}: the newest {key:?} at {offset}"
             );
         }
-        assert_eq!(all(log).len() as u64, log.end(), "{story}");
     }
 }
 
 /// Runs a log until it has made its steps or the storage stops, and closes it.
-fn run(storage: &Simulated, seed: u64) -> Model {
+fn run(storage: &Simulated, kind: Kind, seed: u64) -> Model {
     let (mut model, mut random) = (Model::default(), Random::new(seed));
     let mut work = |model: &mut Model| -> Result<(), Error> {
         let (log, _) = try_open(storage, small())?;
         for _ in 0..40 {
-            model.step(&log, &mut random)?;
+            model.step(kind, &log, &mut random)?;
         }
         log.close()?;
         model.synced = log.synced();
@@ -85,15 +125,15 @@ fn run(storage: &Simulated, seed: u64) -> Model {
     model
 }
 
-fn crash_everywhere(seed: u64, losses: &[Loss]) {
+fn crash_everywhere(kind: Kind, seed: u64, losses: &[Loss]) {
     let whole = Simulated::new();
-    run(&whole, seed);
+    run(&whole, kind, seed);
     for stop in 0..whole.operations() {
         let storage = Simulated::new();
         storage.stop_at(stop);
-        let model = run(&storage, seed);
+        let model = run(&storage, kind, seed);
         for &loss in losses {
-            let story = format!("seed {seed}, stopped at {stop}, {loss:?}");
+            let story = format!("{kind:?}, seed {seed}, stopped at {stop}, {loss:?}");
             let after = storage.power_cut(loss);
             let least = if loss == Loss::None {
                 model.acked
@@ -101,8 +141,9 @@ fn crash_everywhere(seed: u64, losses: &[Loss]) {
                 model.synced
             };
             let (log, recovery) = open(&after, small());
+            let whole = recovery.damage.is_empty() && recovery.missing.is_empty();
             assert!(
-                recovery.damage.is_empty() && recovery.missing.is_empty(),
+                whole && recovery.checkpoint_damage.is_none(),
                 "{story}: {recovery:?}"
             );
             model.check(&log, least, &story);
@@ -118,24 +159,37 @@ fn crash_everywhere(seed: u64, losses: &[Loss]) {
     }
 }
 
+fn some(seed: u64, count: u64) -> Vec<Loss> {
+    (0..count)
+        .map(|one| Loss::Some {
+            seed: seed * 100 + one,
+        })
+        .collect()
+}
+
 #[test]
 fn a_killed_process_loses_nothing_acknowledged() {
-    (0..6).for_each(|seed| crash_everywhere(seed, &[Loss::None]));
+    (0..4).for_each(|seed| crash_everywhere(Kind::Appending, seed, &[Loss::None]));
 }
 
 #[test]
 fn a_power_cut_loses_nothing_synced() {
-    (0..6).for_each(|seed| crash_everywhere(seed, &[Loss::All]));
+    (0..4).for_each(|seed| crash_everywhere(Kind::Appending, seed, &[Loss::All]));
 }
 
 #[test]
 fn a_power_cut_that_keeps_some_sectors_loses_nothing_synced() {
-    (0..3).for_each(|seed| {
-        let losses: Vec<Loss> = (0..3)
-            .map(|one| Loss::Some {
-                seed: seed * 100 + one,
-            })
-            .collect();
-        crash_everywhere(seed, &losses);
-    });
+    (0..3).for_each(|seed| crash_everywhere(Kind::Appending, seed, &some(seed, 3)));
+}
+
+#[test]
+fn compaction_and_removal_can_stop_anywhere() {
+    (0..2).for_each(|seed| crash_everywhere(Kind::Compacting, seed, &[Loss::None, Loss::All]));
+    crash_everywhere(Kind::Compacting, 2, &some(2, 3));
+}
+
+#[test]
+fn truncation_can_stop_anywhere() {
+    (0..2).for_each(|seed| crash_everywhere(Kind::Truncating, seed, &[Loss::None, Loss::All]));
+    crash_everywhere(Kind::Truncating, 2, &some(2, 3));
 }

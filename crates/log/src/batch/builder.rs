@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::varint::{length, push};
-use super::{Attributes, Batch, BatchError, BatchHeader, CHECKED_FROM, HEADER_BYTES, MAGIC, PREFIX_BYTES};
+use super::{
+    Attributes, Batch, BatchError, BatchHeader, CHECKED_FROM, HEADER_BYTES, MAGIC, PREFIX_BYTES, Record,
+};
 use crate::checksum;
 
 /// A record to be written.
@@ -42,6 +44,8 @@ pub struct NewHeader<'a> {
 #[derive(Debug)]
 pub struct Builder {
     bytes: Vec<u8>,
+    /// The encoded headers of the record that is being pushed.
+    headers: Vec<u8>,
     /// The fields that are known before the batch is finished.
     header: BatchHeader,
     /// The offset delta of the next record.
@@ -49,6 +53,9 @@ pub struct Builder {
     /// Whether the base timestamp is given, or that of the first record.
     fixed_base_timestamp: bool,
 }
+
+/// Offset deltas are below this.
+const DELTA_MAX: u32 = i32::MAX as u32;
 
 const EMPTY: BatchHeader = BatchHeader {
     base_offset: 0,
@@ -76,6 +83,7 @@ impl Builder {
     pub fn new() -> Builder {
         Builder {
             bytes: vec![0; HEADER_BYTES],
+            headers: Vec::new(),
             header: EMPTY,
             next_delta: 0,
             fixed_base_timestamp: false,
@@ -86,6 +94,55 @@ impl Builder {
     pub fn clear(&mut self) {
         self.bytes.truncate(HEADER_BYTES);
         (self.header, self.next_delta, self.fixed_base_timestamp) = (EMPTY, 0, false);
+    }
+
+    /// Starts a batch at an offset, of records that compaction keeps.
+    pub(crate) fn begin_at(&mut self, base_offset: u64, leader_epoch: i32) {
+        self.clear();
+        self.header.base_offset = base_offset;
+        self.header.leader_epoch = leader_epoch;
+    }
+
+    /// Starts a batch that keeps what `header` says of the producer, the attributes, the times and the offsets.
+    pub(crate) fn begin_like(&mut self, header: &BatchHeader) {
+        self.clear();
+        self.header = BatchHeader { count: 0, ..*header };
+        self.fixed_base_timestamp = true;
+    }
+
+    /// Marks the batch's tombstones as removable from a time on. The batch must be empty.
+    pub(crate) fn set_delete_horizon(&mut self, horizon: i64) {
+        debug_assert!(self.is_empty());
+        self.header.attributes.0 |= Attributes::DELETE_HORIZON;
+        self.header.base_timestamp = horizon;
+        self.fixed_base_timestamp = true;
+    }
+
+    /// The header as far as it is known.
+    pub(crate) fn header(&self) -> &BatchHeader {
+        &self.header
+    }
+
+    /// Lets the batch take all offsets before `end`, also those without a record.
+    pub(crate) fn span(&mut self, end: u64) {
+        let delta = end.saturating_sub(self.header.base_offset + 1);
+        self.header.last_offset_delta = u32::try_from(delta)
+            .unwrap_or(DELTA_MAX)
+            .max(self.header.last_offset_delta);
+    }
+
+    /// Adds a record that was read from another batch. Its offset decides about its place.
+    pub(crate) fn push_read(&mut self, record: &Record<'_>) -> Result<Range<usize>, BatchError> {
+        let delta = u32::try_from(record.offset - self.header.base_offset).unwrap_or(u32::MAX);
+        let (count, headers) = record.headers().encoded();
+        let parts = Parts {
+            timestamp: record.timestamp,
+            key: record.key,
+            value: record.value,
+            count,
+            headers,
+        };
+        self.push_parts(delta, &parts)
     }
 
     /// Sets the attributes, such as [`Attributes::CONTROL`]. The compression must be none.
@@ -128,19 +185,32 @@ impl Builder {
     /// # Errors
     /// The batch would exceed [`super::BATCH_BYTES_MAX`], and is unchanged.
     pub fn push(&mut self, record: &NewRecord<'_>) -> Result<Range<usize>, BatchError> {
-        self.push_at(self.next_delta, record)
+        self.headers.clear();
+        for header in record.headers {
+            push_bytes(&mut self.headers, Some(header.key));
+            push_bytes(&mut self.headers, header.value);
+        }
+        let headers = std::mem::take(&mut self.headers);
+        let parts = Parts {
+            timestamp: record.timestamp,
+            key: record.key,
+            value: record.value,
+            count: record.headers.len() as u32,
+            headers: &headers,
+        };
+        let value = self.push_parts(self.next_delta, &parts);
+        self.headers = headers;
+        value
     }
 
-    /// Adds a record at a given distance from the base offset.
-    pub(crate) fn push_at(&mut self, delta: u32, record: &NewRecord<'_>) -> Result<Range<usize>, BatchError> {
+    fn push_parts(&mut self, delta: u32, record: &Parts<'_>) -> Result<Range<usize>, BatchError> {
         if self.header.count == 0 && !self.fixed_base_timestamp {
             self.header.base_timestamp = record.timestamp;
         }
         let timestamp_delta = record.timestamp.wrapping_sub(self.header.base_timestamp);
-        let body = body_bytes(timestamp_delta, delta, record);
+        let body = record.body_bytes(timestamp_delta, delta);
         let need = self.bytes.len() as u64 + body as u64 + super::varint::LENGTH_MAX as u64;
-        let delta_max = i32::MAX as u32;
-        if need > super::BATCH_BYTES_MAX || delta >= delta_max {
+        if need > super::BATCH_BYTES_MAX || delta >= DELTA_MAX {
             return Err(BatchError::Length { found: i32::MAX });
         }
         let out = &mut self.bytes;
@@ -152,11 +222,8 @@ impl Builder {
         push_bytes(out, record.key);
         push_bytes(out, record.value);
         let value = out.len() - record.value.map_or(0, <[u8]>::len)..out.len();
-        push(out, record.headers.len() as i64);
-        for header in record.headers {
-            push_bytes(out, Some(header.key));
-            push_bytes(out, header.value);
-        }
+        push(out, i64::from(record.count));
+        out.extend_from_slice(record.headers);
         self.header.count += 1;
         self.header.max_timestamp = self.header.max_timestamp.max(record.timestamp);
         self.header.last_offset_delta = self.header.last_offset_delta.max(delta);
@@ -197,21 +264,27 @@ fn write_header(bytes: &mut [u8], header: &BatchHeader) {
     bytes[57..HEADER_BYTES].copy_from_slice(&header.count.to_be_bytes());
 }
 
-/// The bytes of a record after its length.
-fn body_bytes(timestamp_delta: i64, offset_delta: u32, record: &NewRecord<'_>) -> usize {
-    let attributes = 1;
-    let headers: usize = record
-        .headers
-        .iter()
-        .map(|header| bytes_length(Some(header.key)) + bytes_length(header.value))
-        .sum();
-    attributes
-        + length(timestamp_delta)
-        + length(i64::from(offset_delta))
-        + bytes_length(record.key)
-        + bytes_length(record.value)
-        + length(record.headers.len() as i64)
-        + headers
+/// A record with its headers encoded.
+struct Parts<'a> {
+    timestamp: i64,
+    key: Option<&'a [u8]>,
+    value: Option<&'a [u8]>,
+    count: u32,
+    headers: &'a [u8],
+}
+
+impl Parts<'_> {
+    /// The bytes of the record after its length.
+    fn body_bytes(&self, timestamp_delta: i64, offset_delta: u32) -> usize {
+        let attributes = 1;
+        attributes
+            + length(timestamp_delta)
+            + length(i64::from(offset_delta))
+            + bytes_length(self.key)
+            + bytes_length(self.value)
+            + length(i64::from(self.count))
+            + self.headers.len()
+    }
 }
 
 fn bytes_length(bytes: Option<&[u8]>) -> usize {

@@ -42,6 +42,13 @@ pub struct Headers<'a> {
     left: u32,
 }
 
+impl<'a> Headers<'a> {
+    /// The number of headers that are left, and their bytes as they are in the record.
+    pub(super) fn encoded(&self) -> (u32, &'a [u8]) {
+        (self.left, self.rest)
+    }
+}
+
 impl<'a> Iterator for Headers<'a> {
     type Item = Header<'a>;
 
