@@ -83,6 +83,20 @@ int qrintf_cut(char *to, qrintf_size_t size, const char *from, const char *end)
 #endif
 
 /*
+ * What a call returns. clang warns of a value that a statement does not use, but not of a function's: in preprocessed text,
+ * which -save-temps compiles, it no longer knows that this is a system header's.
+ */
+#ifdef __clang__
+QRINTF_INLINE int qrintf_returned(int result)
+{
+    return result;
+}
+#define QRINTF_RESULT qrintf_returned(qrintf_result)
+#else
+#define QRINTF_RESULT qrintf_result
+#endif
+
+/*
  * One call with n arguments behind the format stands between QRINTF_OPEN and QRINTF_CLOSE: the two ways it can go, with a
  * comma between them. `left` is a reason of the function's own not to touch it: one is that the name means a local variable
  * of the program, which unlike a function has not the size 1. (The ways are not arguments of a macro: the preprocessor
@@ -170,7 +184,7 @@ QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varie
         qrintf_slow:                                                                                           \
             qrintf_result = QRINTF_SLOW_SNPRINTF(qrintf_to, qrintf_size, qrintf_object, f, QRINTF_VALUES_##n); \
         }                                                                                                      \
-        qrintf_result;                                                                                         \
+        QRINTF_RESULT;                                                                                         \
     }),                                                                                                        \
         QRINTF_PLAIN_SNPRINTF(d, size, f, __VA_ARGS__)                                                         \
     QRINTF_CLOSE
@@ -197,7 +211,7 @@ QRINTF_INLINE int qrintf_holds(qrintf_size_t size, qrintf_size_t room, int varie
         qrintf_slow:                                                                             \
             qrintf_result = QRINTF_SLOW_SPRINTF(qrintf_to, qrintf_object, f, QRINTF_VALUES_##n); \
         }                                                                                        \
-        qrintf_result;                                                                           \
+        QRINTF_RESULT;                                                                           \
     }),                                                                                          \
         QRINTF_PLAIN_SPRINTF(d, f, __VA_ARGS__)                                                  \
     QRINTF_CLOSE

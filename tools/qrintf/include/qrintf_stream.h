@@ -41,7 +41,7 @@ QRINTF_INLINE qrintf_file_t *qrintf_stdout(void)
         qrintf_slow:                                                                                                  \
             qrintf_result = slow(qrintf_to, f, QRINTF_VALUES_##n);                                                    \
         }                                                                                                             \
-        qrintf_result;                                                                                                \
+        QRINTF_RESULT;                                                                                                \
     }),                                                                                                               \
         plain(target, f, __VA_ARGS__)                                                                                 \
     QRINTF_CLOSE

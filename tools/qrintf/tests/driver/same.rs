@@ -111,6 +111,34 @@ int write_line(char *out, unsigned long size, unsigned a, const char *name, doub
     }
 }
 
+/// clang once warned of each call that is a statement.
+#[test]
+fn preprocessed_text_is_compiled_in_silence() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "a.c",
+        r#"#include <stdio.h>
+int write_lines(char *out, unsigned long size, int number, const char *name, FILE *file);
+int write_lines(char *out, unsigned long size, int number, const char *name, FILE *file)
+{
+    sprintf(out, "%d", number);
+    snprintf(out, size, "%s %d%%", name, number);
+    printf("%d %s\n", number, name);
+    fprintf(file, "%5.2f %p", 0.5, (void *)out);
+    dprintf(1, "%x", (unsigned)number);
+    (void)sprintf(out, "%g", 0.5);
+    return sprintf(out, "%*d", number, number);
+}
+"#,
+    );
+    for compiler in compilers() {
+        let line = format!("{compiler} -O2 -Wall -Wextra -Werror -save-temps -c a.c");
+        let mut command = sandbox.driver(&line);
+        let output = run(command.env("QRINTF_STRICT", "1"));
+        assert_eq!(text(&output), "", "{line}");
+    }
+}
+
 #[test]
 fn dependencies_are_the_same() {
     let sandbox = Sandbox::with_source();
