@@ -11,6 +11,9 @@ use std::{fmt, iter};
 
 use options::{asks, definition, optimization, stops, takes_next};
 
+/// Our own option: list each call, and what became of it.
+pub(crate) const REPORT: &str = "--qrintf-report";
+
 /// A word with the next one, if that is its argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
@@ -33,7 +36,7 @@ pub(crate) struct Arguments {
     pub(crate) left: Option<Left>,
     /// True if the object is for the link-time optimizer.
     pub(crate) lto: bool,
-    /// Whether `--qrintf-report` was among the words.
+    /// Whether [`REPORT`] was among the words.
     pub(crate) report: bool,
     /// True with `-c`: the command makes objects only.
     pub(crate) compiles_only: bool,
@@ -84,7 +87,7 @@ pub(crate) fn read(mut words: impl Iterator<Item = OsString>, cxx: bool) -> Argu
     let mut scan = Scan::default();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
-        if word == "--qrintf-report" {
+        if word == REPORT {
             scan.report = true;
             continue;
         }

@@ -74,7 +74,9 @@ fn run(called: &OsStr, mut words: VecDeque<OsString>) -> Result<ExitStatus, Erro
         own: &own,
     };
     let question = Question::take(called, &mut words);
+    let reports = take_reports(called, &mut words);
     let invocation = invocation::read(called, &mut words, env::var_os("QRINTF_CC"), &search);
+    reports.into_iter().for_each(|report| words.push_front(report));
     if let Question::Help = question {
         print!("{}", help::text(&own, invocation));
         return Ok(ExitStatus::default());
@@ -137,6 +139,13 @@ impl Question {
             _ => Self::Nothing,
         }
     }
+}
+
+/// Takes `--qrintf-report` from the front: it may stand before the compiler's name as well as behind it.
+fn take_reports(called: &OsStr, words: &mut VecDeque<OsString>) -> Vec<OsString> {
+    let is_ours = |word: &OsString| invocation::has_own_name(called) && word == arguments::REPORT;
+    let count = words.iter().take_while(|word| is_ours(word)).count();
+    words.drain(..count).collect()
 }
 
 /// Runs the compiler with the user's words alone.

@@ -41,6 +41,21 @@ src/calls.c: specialized 3 of 5 calls
 }
 
 #[test]
+fn a_report_is_asked_for_before_the_compiler_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("calls.c", CALLS);
+    for compiler in compilers() {
+        let line = format!("{compiler} --qrintf-report -O2 -c calls.c");
+        let behind = text(&run(&mut sandbox.driver(&line)));
+        let line = format!("--qrintf-report {compiler} -O2 -c calls.c");
+        assert_eq!(text(&run(&mut sandbox.driver(&line))), behind);
+        assert!(behind.contains("specialized 3 of 5 calls"), "{behind}");
+    }
+    let report = text(&run(&mut sandbox.driver("--qrintf-report -O2 -c calls.c")));
+    assert!(report.contains("specialized 3 of 5 calls"), "{report}");
+}
+
+#[test]
 fn a_report_changes_neither_objects_nor_dependencies_nor_leaves_files() {
     let sandbox = Sandbox::new();
     sandbox.write("calls.c", CALLS);
