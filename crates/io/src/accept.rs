@@ -127,10 +127,8 @@ impl Acceptor {
     }
 
     /// True if the limits leave no room for another connection.
-    fn must_wait(&self, context: &Context<'_>) -> bool {
-        let full = self.options.on_full == OnFull::Wait && !self.has_room();
-        let tls = self.options.tls.as_ref();
-        full || tls.is_some_and(|tls| !HandshakePermit::poll_free(tls, context))
+    fn must_wait(&self) -> bool {
+        self.options.on_full == OnFull::Wait && !self.has_room()
     }
 }
 
@@ -223,7 +221,7 @@ fn poll_acceptable(listener: &Listener, acceptor: &Acceptor, context: &mut Conte
     if acceptor.is_closed() {
         return Poll::Ready(false);
     }
-    if !acceptor.must_wait(context) && listener.source.bits() & READABLE != 0 {
+    if !acceptor.must_wait() && listener.source.bits() & READABLE != 0 {
         return Poll::Ready(true);
     }
     listener.source.wait(context, READABLE);
@@ -238,18 +236,15 @@ where
 {
     for _ in 0..ACCEPTS_PER_TURN {
         // Permits come first: two loops that listen on one port cannot both accept the last connection.
-        let mut permit = Permit::take(acceptor);
+        let permit = Permit::take(acceptor);
         if acceptor.options.on_full == OnFull::Wait && permit.is_none() {
             return Ok(false);
         }
-        if let (Some(permit), Some(tls)) = (&mut permit, &acceptor.options.tls) {
-            permit.handshake = HandshakePermit::take(tls);
-            if permit.handshake.is_none() {
-                return Ok(false);
-            }
-        }
         match (sys::accept(&listener.socket.fd), permit) {
-            (Ok(fd), Some(permit)) => place(fd, permit, handle),
+            (Ok(fd), Some(mut permit)) => {
+                permit.handshake = acceptor.options.tls.as_ref().map(HandshakePermit::take);
+                place(fd, permit, handle);
+            }
             (Ok(fd), None) => refuse(&fd, acceptor),
             (Err(error), _) if error.kind() == ErrorKind::WouldBlock => {
                 listener.source.clear(READABLE);
@@ -323,6 +318,11 @@ where
         Err(error) => return tracing::warn!(%error, "cannot serve a connection"),
     };
     let is_last = permit.acceptor.is_closed();
+    let token = stream.connection().wire.source.token();
+    let handshake = permit.handshake.as_ref();
+    if handshake.is_some_and(|handshake| !handshake.place(&core, token)) {
+        return;
+    }
     stream.connection().set_permit(permit);
     if is_last {
         // A request may have arrived that no event has told of yet; it is read before the connection is found idle.

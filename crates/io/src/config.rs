@@ -76,8 +76,9 @@ pub struct ListenOptions {
     pub connections_max: usize,
     /// The treatment of one connection more. Default: it waits.
     pub on_full: OnFull,
-    /// The TLS with which the handler will [`accept_tls`](crate::Stream::accept_tls): the listener accepts no connection
-    /// while [`handshakes_max`](crate::tls::ServerFiles::handshakes_max) handshakes are in flight. Default: none.
+    /// The TLS with which the handler will [`accept_tls`](crate::Stream::accept_tls). While
+    /// [`handshakes_max`](crate::tls::ServerFiles::handshakes_max) handshakes are in flight, each connection that the
+    /// listener accepts ends the one that began first. Default: none.
     pub tls: Option<Arc<ServerTls>>,
     /// The permission bits of a Unix socket's file. Default: what the umask leaves.
     pub unix_mode: Option<u32>,

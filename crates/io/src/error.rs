@@ -66,6 +66,12 @@ pub enum Error {
         /// The time-out.
         after: Duration,
     },
+    /// More TLS handshakes were begun than may be in flight, and this one had begun first.
+    #[error("the TLS handshake had begun before {max} others that are in flight")]
+    HandshakeDisplaced {
+        /// The bound, [`handshakes_max`](crate::tls::ServerFiles::handshakes_max).
+        max: usize,
+    },
     /// The peer ended the stream in the middle of something.
     #[error("the peer ended the stream {missing} bytes early")]
     UnexpectedEnd {

@@ -37,8 +37,11 @@ pub(crate) const NOTIFIED: u16 = 256;
 /// The halves of the stream are used by themselves: the writing one has a waker of its own.
 const SPLIT: u16 = 512;
 
+/// The TLS handshake has lost its permit to another one.
+pub(crate) const DISPLACED: u16 = 1024;
+
 /// Bits that every method of a stream checks first.
-pub(crate) const FAULTS: u16 = EXPIRED | LATE | EVICTED;
+pub(crate) const FAULTS: u16 = EXPIRED | LATE | EVICTED | DISPLACED;
 /// Bits that wake every waiting task.
 const ALWAYS: u16 = FAULTS | RETURNED;
 

@@ -9,7 +9,8 @@
 //!
 //! **Invariant:** after the handshake a [`Stream`](crate::Stream) behaves alike with and without TLS.
 //!
-//! **Invariant:** a session can be resumed only under the client authorities that admitted it.
+//! **Invariant:** a session can be resumed only under the client authorities that admitted it, and only while the server's
+//! certificates of that time are in use.
 
 mod client;
 mod handshake;
@@ -17,6 +18,7 @@ mod info;
 mod layer;
 mod names;
 mod pem;
+mod permits;
 mod server;
 mod tickets;
 mod verifier;
@@ -26,9 +28,9 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, ring};
 
 pub use client::{ClientFiles, ClientTls};
-pub(crate) use handshake::HandshakePermit;
 pub use info::{TlsInfo, TlsVersion};
 pub(crate) use layer::{Buffers, TlsLayer};
+pub(crate) use permits::HandshakePermit;
 pub use server::{CertificateFiles, ClientAuth, ServerFiles, ServerTls, ServerTlsStatistics};
 
 fn provider() -> Arc<CryptoProvider> {

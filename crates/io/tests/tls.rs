@@ -331,35 +331,54 @@ fn nonsense_is_answered_with_an_alert() {
     assert_eq!(answer.first(), Some(&21), "an alert record, not {answer:?}");
 }
 
-/// Half handshakes used to cost memory that no limit counted: 9,000 ClientHellos cut short took 187 MiB.
-#[test]
-fn half_handshakes_are_bounded_in_number_and_counted_in_bytes() {
-    let authority = Authority::new("half");
+/// A server that has at most three handshakes in flight and gives each ten minutes.
+fn patient_server(authority: &Authority) -> Arc<ServerTls> {
     authority.issue("server", &["localhost"]);
-    let tls_server = ServerTls::from_files(ServerFiles {
+    ServerTls::from_files(ServerFiles {
         certificates: vec![authority.files("server")],
         handshakes_max: 3,
         handshake_timeout: Duration::from_secs(600),
         ..ServerFiles::default()
     })
-    .unwrap();
+    .unwrap()
+}
+
+/// A handshake record of 16 KiB whose last byte is missing.
+fn half_a_hello() -> Vec<u8> {
+    let mut half = vec![0_u8; 16 << 10];
+    half[..9].copy_from_slice(&[22, 3, 1, 0x40, 0x00, 1, 0, 0x3f, 0xfc]);
+    half
+}
+
+/// Half handshakes used to cost memory that no limit counted: 9,000 ClientHellos cut short took 187 MiB.
+#[test]
+fn half_handshakes_are_bounded_in_number_and_counted_in_bytes() {
+    let authority = Authority::new("half");
+    let tls_server = patient_server(&authority);
     let (loops, bound) = start(&tls_server, echo);
     let Address::Tcp(address) = *bound.address() else {
         panic!("not TCP")
     };
-    // A handshake record of 16 KiB whose last byte is missing.
-    let mut half = vec![0_u8; 16 << 10];
-    half[..9].copy_from_slice(&[22, 3, 1, 0x40, 0x00, 1, 0, 0x3f, 0xfc]);
-    let mut clients: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).unwrap()).collect();
-    for client in &mut clients {
-        client.write_all(&half).unwrap();
+    let half = half_a_hello();
+    let mut clients: Vec<TcpStream> = (0..8)
+        .map(|_| {
+            let mut client = TcpStream::connect(address).unwrap();
+            client.write_all(&half).unwrap();
+            client
+        })
+        .collect();
+    // Each of the last five ends the oldest of those in flight, in the order in which they came.
+    for client in &mut clients[..5] {
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        assert!(
+            !matches!(client.read(&mut [0; 1]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock),
+            "it is displaced"
+        );
     }
-    wait_until(|| loops.statistics().held >= 3 * half.len() as u64);
-    assert_eq!(bound.connections(), 3, "the others wait in the backlog");
+    wait_until(|| loops.statistics().held >= 3 * half.len() as u64 && bound.connections() == 3);
+    wait_until(|| tls_server.statistics().handshakes_failed == 5);
     assert_eq!(tls_server.statistics().handshakes_in_flight, 3);
-    // Those that leave make room for the others.
-    clients.drain(..5);
-    wait_until(|| tls_server.statistics().handshakes_failed == 5 && bound.connections() == 3);
+    assert_eq!(tls_server.statistics().handshakes_displaced, 5);
     clients.clear();
     wait_until(|| bound.connections() == 0);
     assert_eq!(tls_server.statistics().handshakes_in_flight, 0);
@@ -376,6 +395,84 @@ fn half_handshakes_are_bounded_in_number_and_counted_in_bytes() {
             29
         );
     });
+}
+
+/// As many half handshakes as may be in flight used to keep every other client of the listener waiting until they timed out.
+#[test]
+fn stalled_handshakes_do_not_keep_other_clients_out() {
+    let authority = Authority::new("stalled");
+    let tls_server = patient_server(&authority);
+    let (loops, bound) = start(&tls_server, echo);
+    let Address::Tcp(address) = *bound.address() else {
+        panic!("not TCP")
+    };
+    let half = half_a_hello();
+    let _stalled: Vec<TcpStream> = (0..3)
+        .map(|_| {
+            let mut client = TcpStream::connect(address).unwrap();
+            client.write_all(&half).unwrap();
+            client
+        })
+        .collect();
+    wait_until(|| loops.statistics().held >= 3 * half.len() as u64);
+    let tls = client(&authority, false);
+    on_a_loop(async {
+        for _ in 0..5 {
+            let mut stream = Stream::connect_tls(bound.address(), &tls, "localhost")
+                .await
+                .unwrap();
+            assert_eq!(ask(&mut stream, b"let me in").await, b"let me in");
+        }
+    });
+    // Each new client takes the permit of one that stalled, or one that another new client has returned.
+    assert_eq!(tls_server.statistics().handshakes_displaced, 1);
+    wait_until(|| tls_server.statistics().handshakes_in_flight == 2);
+}
+
+/// A connection has its permit before its handler calls for the handshake, and the handler may read something else first.
+#[test]
+fn a_client_that_stalls_before_its_handshake_is_displaced_too() {
+    let authority = Authority::new("stalled-before");
+    let tls_server = patient_server(&authority);
+    let (begin, begun) = std::sync::mpsc::channel();
+    let (sender, ends) = std::sync::mpsc::channel();
+    let loops = Loops::start(Config {
+        workers: 2,
+        ..Config::default()
+    })
+    .unwrap();
+    let options = ListenOptions {
+        tls: Some(Arc::clone(&tls_server)),
+        ..ListenOptions::default()
+    };
+    let handler = move |mut stream: Stream| {
+        let (begin, sender) = (begin.clone(), sender.clone());
+        async move {
+            begin.send(()).unwrap();
+            sender
+                .send(stream.exchange(|input, _| input.len()).await)
+                .unwrap();
+        }
+    };
+    let bound = loops
+        .listen(&"127.0.0.1:0".parse().unwrap(), options, handler)
+        .unwrap();
+    let Address::Tcp(address) = *bound.address() else {
+        panic!("not TCP")
+    };
+    let mut clients = Vec::new();
+    for _ in 0..5 {
+        clients.push(TcpStream::connect(address).unwrap());
+        begun.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+    for _ in 0..2 {
+        let end = ends.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(
+            matches!(end, Err(Error::HandshakeDisplaced { max: 3 })),
+            "{end:?}"
+        );
+    }
+    assert!(ends.try_recv().is_err(), "the last three go on");
 }
 
 fn wait_until(condition: impl Fn() -> bool) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::authority::Authority;
 use io::tls::{ServerFiles, ServerTls};
-use io::{Address, Bound, Config, Exchange, ListenOptions, Loops, Stream};
+use io::{Address, Bound, Clock, Config, Exchange, ListenOptions, Loops, Stream};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
@@ -132,5 +132,71 @@ fn a_session_does_not_outlive_the_authority_that_admitted_it() {
         let newly = client(version, &old, &new);
         assert_eq!(ask(&bound, &newly).unwrap(), HandshakeKind::Full);
         assert_eq!(ask(&bound, &newly).unwrap(), HandshakeKind::Resumed);
+    }
+}
+
+/// A session of a certificate that a reload has removed was resumed: the client saw no certificate, and went on trusting a key
+/// that may have been taken out of service because it was stolen.
+#[test]
+fn a_session_does_not_outlive_the_certificate_of_the_server() {
+    for version in VERSIONS {
+        let authority = Authority::new("removed");
+        authority.issue("client", &["somebody"]);
+        authority.issue("other", &["other.test"]);
+        let mut files = server_files(&authority, authority.path("ca.pem"));
+        files.certificates.push(authority.files("other"));
+        let tls = ServerTls::from_files(files).unwrap();
+        let (_loops, bound) = serve(&tls, 1);
+        let config = client(version, &authority, &authority);
+        assert_eq!(ask(&bound, &config).unwrap(), HandshakeKind::Full);
+        tls.reload().unwrap();
+        assert_eq!(
+            ask(&bound, &config).unwrap(),
+            HandshakeKind::Resumed,
+            "all is as before"
+        );
+        // Another one of its certificates is enough: a session does not tell which one it was begun with.
+        authority.issue("other", &["other.test"]);
+        tls.reload().unwrap();
+        assert_eq!(ask(&bound, &config).unwrap(), HandshakeKind::Full, "{version:?}");
+        assert_eq!(ask(&bound, &config).unwrap(), HandshakeKind::Resumed);
+    }
+}
+
+/// The key of a ticket encrypts for one period and decrypts for one more, also if the server was idle meanwhile.
+#[test]
+fn tickets_expire_with_their_keys() {
+    const PERIOD: Duration = Duration::from_secs(3600);
+    for version in VERSIONS {
+        let authority = Authority::new("rotation");
+        authority.issue("client", &["somebody"]);
+        let clock = Clock::manual();
+        let tls = ServerTls::from_files(ServerFiles {
+            ticket_rotation: PERIOD,
+            clock: clock.clone(),
+            ..server_files(&authority, authority.path("ca.pem"))
+        })
+        .unwrap();
+        let (_loops, bound) = serve(&tls, 2);
+        // A client with a ticket of the period that begins after so many others.
+        let ticket_holder = |periods: u32| {
+            clock.advance(PERIOD * periods);
+            let config = client(version, &authority, &authority);
+            assert_eq!(ask(&bound, &config).unwrap(), HandshakeKind::Full);
+            config
+        };
+        let resumes = |config| ask(&bound, config).unwrap() == HandshakeKind::Resumed;
+        let first = ticket_holder(0);
+        let second = ticket_holder(1);
+        assert!(resumes(&second), "{version:?}: its key encrypts");
+        clock.advance(PERIOD);
+        assert!(!resumes(&first), "{version:?}: its key is forgotten");
+        assert!(resumes(&second), "{version:?}: its key still decrypts");
+        let third = ticket_holder(0);
+        clock.advance(2 * PERIOD);
+        assert!(
+            !resumes(&third),
+            "{version:?}: no connection came while its key decrypted"
+        );
     }
 }

@@ -81,6 +81,7 @@ pub(crate) fn tls(configured: &Tls) -> Result<Arc<ServerTls>, String> {
             false => Duration::ZERO,
         },
         alpn: Vec::new(),
+        clock: default.clock,
     };
     ServerTls::from_files(files).map_err(|error| format!("{error}; write PEM files that belong together"))
 }

@@ -3,17 +3,23 @@
 use super::Connection;
 use crate::Error;
 use crate::core::Counters;
-use crate::source::{EVICTED, EXPIRED, LATE, READABLE, WRITABLE};
+use crate::source::{DISPLACED, EVICTED, EXPIRED, LATE, READABLE, WRITABLE};
+use crate::tls::HandshakePermit;
 
 impl Connection {
     /// Looks at what a timer or the loop's memory bound has to say against the connection.
     #[cold]
-    pub(super) fn check_faults(&mut self) -> Result<(), Error> {
+    pub(crate) fn check_faults(&mut self) -> Result<(), Error> {
         let source = &self.wire.source;
         let bits = source.bits();
         if bits & EVICTED != 0 {
             let (held, max) = (source.held(), self.core().config.held_max);
             return Err(Error::HeldLimit { held, asked: 0, max });
+        }
+        if bits & DISPLACED != 0 {
+            let permit = self.permit.as_ref().and_then(|permit| permit.handshake.as_ref());
+            let max = permit.map_or(0, HandshakePermit::max);
+            return Err(Error::HandshakeDisplaced { max });
         }
         if bits & LATE != 0 {
             return Err(Error::DeadlineExceeded);

@@ -1,90 +1,22 @@
-//! Handshakes: how a stream begins to speak TLS, and the bounds on handshakes in flight.
+//! Handshakes: how a stream begins to speak TLS, and how long one may take.
 //!
-//! A listener takes a [`HandshakePermit`] for each connection before it accepts it. The connection returns the permit when
-//! its handshake, or the connection itself, ends. So at most [`ServerFiles::handshakes_max`] connections keep half a
-//! handshake in memory, and each of them for [`ServerFiles::handshake_timeout`] at most; the bytes they keep count as held
-//! bytes of their loop.
+//! The number of handshakes in flight is bounded by the permits of `admission.rs`, the time of each by
+//! [`ServerFiles::handshake_timeout`]; the bytes that half a handshake keeps count as held bytes of its loop.
 //!
-//! [`ServerFiles::handshakes_max`]: super::ServerFiles::handshakes_max
 //! [`ServerFiles::handshake_timeout`]: super::ServerFiles::handshake_timeout
 
 use std::future::poll_fn;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::layer::TlsLayer;
 use super::{ClientTls, ServerTls};
 use crate::connection::Connection;
-use crate::source::{READABLE, WRITABLE};
+use crate::source::{FAULTS, READABLE, WRITABLE};
 use crate::{Address, Error, Stream};
 
 /// How long a client's handshake may take.
 const CLIENT_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// The handshakes in flight of one [`ServerTls`].
-pub(super) struct Handshakes {
-    max: usize,
-    in_flight: AtomicUsize,
-    /// Acceptors that wait for a permit.
-    waiting: Mutex<Vec<Waker>>,
-}
-
-impl Handshakes {
-    pub(super) fn new(max: usize) -> Handshakes {
-        Handshakes {
-            max: max.max(1),
-            in_flight: AtomicUsize::new(0),
-            waiting: Mutex::default(),
-        }
-    }
-
-    pub(super) fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::SeqCst)
-    }
-}
-
-/// The right to have one handshake in flight, returned on drop.
-pub(crate) struct HandshakePermit {
-    tls: Arc<ServerTls>,
-}
-
-impl HandshakePermit {
-    /// Takes a permit if there is one.
-    pub(crate) fn take(tls: &Arc<ServerTls>) -> Option<HandshakePermit> {
-        let before = tls.handshakes.in_flight.fetch_add(1, Ordering::SeqCst);
-        let permit = HandshakePermit { tls: Arc::clone(tls) };
-        (before < tls.handshakes.max).then_some(permit)
-    }
-
-    /// True if a permit is free; otherwise the task is woken when one may be.
-    pub(crate) fn poll_free(tls: &ServerTls, context: &Context<'_>) -> bool {
-        let handshakes = &tls.handshakes;
-        if handshakes.in_flight() < handshakes.max {
-            return true;
-        }
-        let mut waiting = handshakes.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-            waiting.push(context.waker().clone());
-        }
-        // A permit returned before the waker was registered wakes no task.
-        handshakes.in_flight() < handshakes.max
-    }
-}
-
-impl Drop for HandshakePermit {
-    fn drop(&mut self) {
-        let handshakes = &self.tls.handshakes;
-        let before = handshakes.in_flight.fetch_sub(1, Ordering::SeqCst);
-        if before >= handshakes.max {
-            let mut waiting = handshakes.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let wakers = std::mem::take(&mut *waiting);
-            drop(waiting);
-            wakers.into_iter().for_each(Waker::wake);
-        }
-    }
-}
 
 impl Stream {
     /// Performs the server's side of a handshake. Input that the stream has buffered already belongs to the handshake, so a
@@ -94,11 +26,16 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Tls`] if the peer violates the protocol or is refused, [`Error::HandshakeTimeout`],
-    /// [`Error::HeldLimit`], and errors of the connection.
+    /// [`Error::HandshakeDisplaced`], [`Error::HeldLimit`], and errors of the connection.
     pub async fn accept_tls(&mut self, tls: &ServerTls) -> Result<(), Error> {
         let layer = TlsLayer::server(tls)?;
-        let result = self.handshake(layer, tls.handshake_timeout()).await;
-        drop(self.connection().take_handshake_permit());
+        let mut result = self.handshake(layer, tls.handshake_timeout()).await;
+        if let Some(permit) = self.connection().take_handshake_permit() {
+            let max = permit.max();
+            if !permit.end() && result.is_ok() {
+                result = Err(Error::HandshakeDisplaced { max });
+            }
+        }
         result.inspect_err(|error| {
             tls.count_failed_handshake();
             tracing::debug!(peer = %self.peer(), %error, "TLS handshake failed");
@@ -143,6 +80,12 @@ impl Connection {
             if !tls.info().is_handshaking() && !tls.has_output() {
                 return Poll::Ready(Ok(()));
             }
+            if self.wire.source.bits() & FAULTS != 0 {
+                self.check_faults()?;
+            }
+            let Some(tls) = &mut self.tls else {
+                return Poll::Ready(Ok(()));
+            };
             let (interest, ready) = match tls.has_output() {
                 true => (WRITABLE, false),
                 false => (READABLE, tls.has_unread()),

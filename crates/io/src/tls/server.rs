@@ -10,12 +10,12 @@ use rustls::server::{NoClientAuth, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::{ServerConfig, SupportedProtocolVersion};
 
-use super::handshake::Handshakes;
 use super::info::TlsVersion;
 use super::names::Names;
+use super::permits::Handshakes;
 use super::tickets::{Admission, Tickets};
 use super::{pem, provider};
-use crate::Error;
+use crate::{Clock, Error};
 
 /// A certificate chain and its key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,12 +52,14 @@ pub struct ServerFiles {
     pub versions: Vec<TlsVersion>,
     /// Protocols offered by ALPN, most preferred first.
     pub alpn: Vec<Vec<u8>>,
-    /// How long one key encrypts session tickets, at least a second; it decrypts them for as long again. Zero: sessions
+    /// How long one key encrypts session tickets, from a second to 6 h; it decrypts them for as long again. Zero: sessions
     /// cannot be resumed. Default: 6 h.
     pub ticket_rotation: Duration,
+    /// The source of the time for the rotation of ticket keys. Default: the system's monotonic clock.
+    pub clock: Clock,
     /// How long a handshake may take. Default: 10 s.
     pub handshake_timeout: Duration,
-    /// Handshakes in flight on all loops; further connections wait in the listener's backlog. Default: 1,024.
+    /// Handshakes in flight on all loops; one more ends the one that began first. Default: 1,024.
     pub handshakes_max: usize,
 }
 
@@ -71,6 +73,7 @@ impl Default for ServerFiles {
             versions: vec![TlsVersion::V1_2, TlsVersion::V1_3],
             alpn: Vec::new(),
             ticket_rotation: Duration::from_secs(6 * 60 * 60),
+            clock: Clock::default(),
             handshake_timeout: Duration::from_secs(10),
             handshakes_max: 1024,
         }
@@ -97,6 +100,8 @@ struct Loaded {
 pub struct ServerTlsStatistics {
     /// Connections that ended during their handshake.
     pub handshakes_failed: u64,
+    /// Handshakes that were ended because more were in flight than may be.
+    pub handshakes_displaced: u64,
     /// Handshakes in flight.
     pub handshakes_in_flight: usize,
     /// When the files were last loaded.
@@ -120,7 +125,8 @@ impl ServerTls {
     }
 
     /// Reads the files again. New connections use the new state; established ones keep what they have. Sessions can still
-    /// be resumed, unless the client authorities or their revocation lists have changed.
+    /// be resumed, unless the client authorities or their revocation lists have changed, or a certificate of the server was
+    /// replaced or removed.
     ///
     /// # Errors
     /// As [`from_files`](ServerTls::from_files); the old state then stays in use.
@@ -136,6 +142,7 @@ impl ServerTls {
     pub fn statistics(&self) -> ServerTlsStatistics {
         ServerTlsStatistics {
             handshakes_failed: self.handshakes_failed.load(Ordering::Relaxed),
+            handshakes_displaced: self.handshakes.displaced(),
             handshakes_in_flight: self.handshakes.in_flight(),
             loaded: self.read().at,
         }
@@ -168,12 +175,18 @@ impl std::fmt::Debug for ServerTls {
 }
 
 fn load(files: &ServerFiles, tickets: Option<&Tickets>) -> Result<Loaded, Error> {
-    let (verifier, admission) = client_verifier(files)?;
+    let certificates = certificates(files)?;
+    let (verifier, mut admission) = client_verifier(files)?;
+    let leaves = certificates
+        .iter()
+        .filter_map(|certificate| certificate.cert.first());
+    admission.certificates = leaves.map(|leaf| leaf.to_vec()).collect();
+    let (period, clock) = (files.ticket_rotation, &files.clock);
     let tickets = match tickets {
-        Some(tickets) => tickets.renewed(admission, files.ticket_rotation)?,
-        None => Tickets::new(admission, files.ticket_rotation)?,
+        Some(tickets) => tickets.renewed(admission, period, clock)?,
+        None => Tickets::new(admission, period, clock)?,
     };
-    let names = Names::new(certificates(files)?);
+    let names = Names::new(certificates);
     let mut config = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&versions(files))?
         .with_client_cert_verifier(verifier)
@@ -219,8 +232,8 @@ fn client_verifier(files: &ServerFiles) -> Result<(Arc<dyn ClientCertVerifier>, 
     let roots = Arc::new(pem::authorities(client_ca)?);
     let mut admission = Admission {
         authorities: to_bytes(&pem::certificates(client_ca)?),
-        revocations: Vec::new(),
         required: files.client_auth == ClientAuth::Require,
+        ..Admission::default()
     };
     let mut builder = WebPkiClientVerifier::builder_with_provider(roots, provider());
     if let Some(client_crl) = &files.client_crl {
