@@ -21,11 +21,12 @@ fn connect(address: &str) -> TcpStream {
 }
 
 /// A server of the standard library, with a thread for each connection.
-fn upstream(serve: impl Fn(TcpStream) + Send + Sync + Copy + 'static) -> String {
+fn upstream(serve: impl Fn(TcpStream) + Send + Clone + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
             thread::spawn(move || serve(stream));
         }
     });
@@ -130,20 +131,21 @@ fn a_tunnel_does_not_stop_one_way_because_the_other_is_blocked() {
 
 #[test]
 fn a_spare_connection_that_has_ended_is_not_used() {
-    // Ends each connection that has said nothing for 50 ms: spare ones do not live long.
-    let address = upstream(|mut stream| {
-        stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
-        let mut byte = [0];
-        while let Ok(1) = stream.read(&mut byte) {
-            stream.write_all(&byte).unwrap();
-        }
+    let (sender, connections) = mpsc::channel();
+    let address = upstream(move |stream| {
+        sender.send(stream.try_clone().unwrap()).unwrap();
+        echo(stream);
     });
     let tunnel = Example::start("tunnel", &["127.0.0.1:0", &address]);
     for _ in 0..5 {
         let mut client = connect(&tunnel.address);
         client.write_all(b"?").unwrap();
         client.read_exact(&mut [0]).unwrap();
-        thread::sleep(Duration::from_millis(120));
+        // The connection of this client, and two that the tunnel has opened ahead.
+        for _ in 0..3 {
+            let connection = connections.recv_timeout(PATIENCE).unwrap();
+            connection.shutdown(Shutdown::Both).unwrap();
+        }
     }
 }
 

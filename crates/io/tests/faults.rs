@@ -71,8 +71,10 @@ fn a_slow_steady_reader_gets_its_whole_reply() {
         idle_timeout: ms(300),
         ..ListenOptions::default()
     };
+    let clock = Clock::manual();
     let loops = Loops::start(Config {
         workers: 1,
+        clock: clock.clone(),
         ..Config::default()
     })
     .unwrap();
@@ -99,14 +101,24 @@ fn a_slow_steady_reader_gets_its_whole_reply() {
     let mut read = 0;
     let mut part = vec![0; 128 << 10];
     while read < REPLY {
-        // 128 KiB each 25 ms are 5 MB/s: the reply takes 2.4 s.
-        thread::sleep(ms(25));
         match client.read(&mut part).unwrap() {
             0 => panic!("cut after {read} bytes: {:?}", end.try_recv()),
             count => read += count,
         }
+        // At most 128 KiB each 25 ms by the loop's clock: 5 MB/s.
+        clock.advance(ms(25));
+        pass_a_turn(&loops);
     }
     end.recv().unwrap().unwrap();
+}
+
+/// Waits until the loop has looked at its clock and at everything that was ready.
+fn pass_a_turn(loops: &Loops) {
+    for _ in 0..2 {
+        let (sender, begun) = mpsc::channel();
+        loops.remote(0).post(move || sender.send(()).unwrap());
+        begun.recv().unwrap();
+    }
 }
 
 /// The idle timer fired while a request waited for room among the replies, and its verdict was remembered until the
@@ -291,18 +303,20 @@ fn to_wait_for_much_input_gives_way() {
         let mut listener =
             Listener::bind(&"127.0.0.1:0".parse().unwrap(), &ListenOptions::default()).unwrap();
         let address = listener.address().clone();
+        let (sender, sent) = mpsc::channel();
         let client = thread::spawn(move || {
             let io::Address::Tcp(address) = address else {
                 panic!("no TCP")
             };
             let mut client = TcpStream::connect(address).unwrap();
             client.write_all(&vec![b'x'; REQUEST]).unwrap();
+            sender.send(()).unwrap();
             client
         });
         let mut server = listener.accept().await.unwrap();
         let _ = server.exchange(|_, _| Took::waiting(0, REQUEST)).await.unwrap();
-        // All of it lies in the kernel's buffers, or nearly.
-        thread::sleep(ms(200));
+        // All of it lies in the kernel's buffers, or as much as they accept.
+        let _ = sent.recv_timeout(ms(200));
         let others = Rc::new(Cell::new(0));
         let counted = Rc::clone(&others);
         io::spawn(async move {

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use io::{Address, Config, Error, Exchange, ListenOptions, Loops, Stream};
@@ -251,5 +251,69 @@ fn what_the_kernel_refuses_of_a_relay_leaves_when_there_is_room() {
     scene.clients.clear();
     for one in &mut upstream {
         assert_eq!(one.read(&mut [0]).unwrap(), 0);
+    }
+}
+
+/// True if a client has something to read.
+fn has_reply(client: &UnixStream) -> bool {
+    let (mut byte, flags) = (0_u8, libc::MSG_PEEK | libc::MSG_DONTWAIT);
+    // SAFETY: the kernel writes at most one byte to `byte`.
+    #[allow(unsafe_code)]
+    let count = unsafe { libc::recv(client.as_raw_fd(), (&raw mut byte).cast(), 1, flags) };
+    count == 1
+}
+
+/// How often the number of clients with a reply changed from one closure to the next: each time if a `send` follows each
+/// closure.
+fn departures(name: &str, answer_by_replies: bool) -> usize {
+    let clients: Arc<Mutex<Vec<UnixStream>>> = Arc::default();
+    let (seen, shared) = (Arc::new(Mutex::new(Vec::new())), Arc::clone(&clients));
+    let noted = Arc::clone(&seen);
+    let mut scene = Scene::new(name, 64 << 20, move |mut stream| {
+        let (clients, noted) = (Arc::clone(&shared), Arc::clone(&noted));
+        async move {
+            let replies = answer_by_replies.then(|| stream.replies(10));
+            while let Ok(Exchange::Open) = stream
+                .exchange(|input, output| {
+                    let clients = clients.lock().unwrap();
+                    let answered = clients.iter().filter(|client| has_reply(client)).count();
+                    noted.lock().unwrap().push(answered);
+                    match &replies {
+                        Some(replies) => replies.open().unwrap().write(b"reply"),
+                        None => output.write(b"reply"),
+                    }
+                    input.len()
+                })
+                .await
+            {}
+        }
+    });
+    let copies = scene.clients.iter().map(|client| client.try_clone().unwrap());
+    clients.lock().unwrap().extend(copies);
+    scene.at_once(|clients| {
+        for client in clients {
+            client.write_all(b"?").unwrap();
+        }
+    });
+    // The copies are not read before the turn is over, so what has left stays visible.
+    scene.pass_two_turns();
+    for client in &mut scene.clients {
+        client.read_exact(&mut [0; 5]).unwrap();
+    }
+    let seen = seen.lock().unwrap();
+    assert_eq!(seen.len(), CLIENTS);
+    seen.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+/// Streams that are answered by replies had their output sent after each exchange, and so had all others of the group.
+#[test]
+fn replies_leave_together_as_other_output_does() {
+    // Three groups of at most 16 connections. The last connection of each sends at once, behind the outputs that waited.
+    for (name, answer_by_replies) in [("plain", false), ("replies", true)] {
+        let departures = departures(name, answer_by_replies);
+        assert!(
+            (1..=3).contains(&departures),
+            "{name}: output left {departures} times"
+        );
     }
 }

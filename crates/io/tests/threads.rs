@@ -30,9 +30,12 @@ fn no_mail_is_lost_between_many_threads_and_loops() {
             let remote = loops.remote(number % loops.len());
             let (received, sender) = (&received, &sender);
             scope.spawn(move || {
+                let taken = Arc::new(AtomicUsize::new(0));
                 for mail in 0..MAILS {
                     let (count, sender) = (Arc::clone(received), sender.clone());
+                    let own = Arc::clone(&taken);
                     let f = move || {
+                        own.fetch_add(1, Ordering::Relaxed);
                         if count.fetch_add(1, Ordering::Relaxed) + 1 == THREADS * MAILS {
                             sender.send(()).unwrap();
                         }
@@ -40,9 +43,9 @@ fn no_mail_is_lost_between_many_threads_and_loops() {
                     while !remote.post(f.clone()) {
                         thread::yield_now();
                     }
-                    // Now and then the loop is given the time to park.
-                    if mail % 1000 == 0 {
-                        thread::sleep(Duration::from_micros(200));
+                    // Now and then the loop has taken everything and is about to park when the next mail comes.
+                    while mail % 1000 == 0 && taken.load(Ordering::Relaxed) <= mail {
+                        thread::yield_now();
                     }
                 }
             });
