@@ -31,7 +31,7 @@ const FETCH: u64 = 1 << 20;
 const CHUNK: usize = 128 << 10;
 /// Bytes of one page.
 const PAGE: u64 = 4096;
-/// Pages that are probed one by one; a longer range is first looked at as a whole, then at every sixteenth page.
+/// Pages that are probed one by one; of a longer range every sixteenth is.
 const PROBES: u64 = 16;
 
 fn lane() -> &'static Offload {
@@ -55,9 +55,17 @@ struct Fetch {
 }
 
 impl Cold {
-    /// How many bytes of a file's range can be sent without waiting for the device; 0 if the lane reads them now. The source
-    /// then becomes writable when they are there.
-    pub(crate) fn ready(&self, source: &Source, file: &Arc<File>, offset: u64, length: u64) -> u64 {
+    /// How many of the next `most` bytes of a file's range can be sent without waiting for the device; 0 if the lane reads
+    /// the beginning of the range now. The source then becomes writable when it is there.
+    pub(crate) fn ready(
+        &self,
+        source: &Source,
+        file: &Arc<File>,
+        offset: u64,
+        length: u64,
+        most: u64,
+    ) -> u64 {
+        let most = most.min(length);
         let mut fetch = self.fetch.borrow_mut();
         if let Some(last) = &*fetch {
             if !last.done.get() {
@@ -65,12 +73,12 @@ impl Cold {
                 return 0;
             }
             if last.inode == Arc::as_ptr(file) && (last.start..last.end).contains(&offset) {
-                return length.min(last.end - offset);
+                return most.min(last.end - offset);
             }
         }
         *fetch = None;
-        let resident = resident(file, offset, length);
-        if resident == 0 && length > 0 {
+        let resident = resident(file, offset, most);
+        if resident == 0 && most > 0 {
             *fetch = Some(Box::new(start(source, file, offset, length)));
             source.clear(WRITABLE);
         }
@@ -116,16 +124,14 @@ fn read(file: &File, offset: u64, length: u64) {
 /// How many bytes from `offset` on are in the page cache, at most `length`.
 ///
 /// `mincore` sees every page, but only of files that the process may write; of others it claims all. `preadv2` with
-/// `RWF_NOWAIT` tells the truth for one page per call. A long range has to pass both.
+/// `RWF_NOWAIT` tells the truth for one page per call, but of a page that is missing the kernel begins to read the file
+/// ahead. So a range has to pass both, `mincore` first.
 fn resident(file: &File, offset: u64, length: u64) -> u64 {
     let end = offset + length;
     let first = offset / PAGE;
     let pages = end.div_ceil(PAGE) - first;
-    let (stride, limit) = if pages <= PROBES {
-        (1, pages)
-    } else {
-        (PROBES, sys::cached_pages(file.as_fd(), first * PAGE, pages))
-    };
+    let stride = if pages <= PROBES { 1 } else { PROBES };
+    let limit = sys::cached_pages(file.as_fd(), first * PAGE, pages);
     let mut page = 0;
     while page < limit {
         let position = offset.max((first + page) * PAGE);

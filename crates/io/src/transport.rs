@@ -200,7 +200,7 @@ impl Wire {
     }
 
     fn write_file(&self, file: &Arc<File>, offset: u64, length: u64) -> Result<u64, Error> {
-        let asked = self.cold.ready(&self.source, file, offset, length.min(WRITE_MAX)) as usize;
+        let asked = self.cold.ready(&self.source, file, offset, length, WRITE_MAX) as usize;
         if asked == 0 {
             return Ok(0);
         }

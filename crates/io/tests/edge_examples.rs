@@ -21,7 +21,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use io::{Address, Bound, Config, ListenOptions, Loops, Signal, Stream};
+use common::authority::Authority;
+use io::tls::{ClientFiles, ClientTls, ServerFiles, ServerTls};
+use io::{Address, Bound, Config, ListenOptions, Loop, Loops, Signal, Stream};
 
 fn serve<F, Fut>(workers: usize, handler: F) -> (Loops, Bound)
 where
@@ -157,6 +159,13 @@ fn blocks_read() -> i64 {
     usage.ru_inblock
 }
 
+/// Blocks that the one loop has read from a device.
+fn blocks_read_by(loops: &Loops) -> i64 {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    loops.remote(0).post(move || sender.send(blocks_read()).unwrap());
+    receiver.recv().unwrap()
+}
+
 /// Writes a file whose pages are on the device and not in memory.
 fn cold_file(path: &PathBuf, content: &[u8]) {
     use std::os::fd::AsRawFd;
@@ -169,19 +178,19 @@ fn cold_file(path: &PathBuf, content: &[u8]) {
     assert_eq!(result, 0);
 }
 
+/// 8 MB that differ from page to page.
+fn content() -> Vec<u8> {
+    (0..8_000_000_u32).map(|n| (n / 3) as u8).collect()
+}
+
 #[test]
 fn cold_ranges_of_a_file_are_never_read_by_the_loop() {
     let directory = directory("files");
-    let content: Vec<u8> = (0..8_000_000_u32).map(|n| (n / 3) as u8).collect();
+    let content = content();
     cold_file(&directory.join("cold"), &content);
     let served = Arc::new(directory.clone());
     let (loops, bound) = serve(1, move |stream| files::serve(stream, Arc::clone(&served)));
-    let on_the_loop = || {
-        let (sender, receiver) = std::sync::mpsc::channel();
-        loops.remote(0).post(move || sender.send(blocks_read()).unwrap());
-        receiver.recv().unwrap()
-    };
-    let before = on_the_loop();
+    let before = blocks_read_by(&loops);
     let mut client = Client::connect(&bound);
     let fetch = |client: &mut Client| {
         assert_eq!(client.ask("cold\n"), content.len().to_string());
@@ -192,11 +201,65 @@ fn cold_ranges_of_a_file_are_never_read_by_the_loop() {
     fetch(&mut client);
     let cold = loops.statistics().cold_reads;
     assert!(cold > 0, "the file was cold; is this file system in memory?");
-    assert_eq!(on_the_loop(), before, "the loop has read from the device");
+    assert_eq!(
+        blocks_read_by(&loops),
+        before,
+        "the loop has read from the device"
+    );
     // Now it is in memory and needs no lane.
     fetch(&mut client);
     assert_eq!(loops.statistics().cold_reads, cold);
     assert_eq!(client.ask("../cold\n"), "missing");
     assert_eq!(client.ask("absent\n"), "missing");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+/// Under TLS the loop itself has to read a file, to encrypt it: only what the lane has brought into the page cache.
+#[test]
+fn cold_ranges_of_a_file_are_never_read_by_the_loop_under_tls() {
+    let directory = directory("files-tls");
+    let content = content();
+    cold_file(&directory.join("cold"), &content);
+    let authority = Authority::new("files-tls");
+    authority.issue("server", &["localhost"]);
+    let tls = ServerTls::from_files(ServerFiles {
+        certificates: vec![authority.files("server")],
+        ..ServerFiles::default()
+    })
+    .unwrap();
+    let served = Arc::new(directory.clone());
+    let (loops, bound) = serve(1, move |mut stream| {
+        let (tls, served) = (Arc::clone(&tls), Arc::clone(&served));
+        async move {
+            stream.accept_tls(&tls).await.unwrap();
+            files::serve(stream, served).await;
+        }
+    });
+    let client = ClientTls::from_files(ClientFiles {
+        authorities: authority.path("ca.pem"),
+        ..ClientFiles::default()
+    })
+    .unwrap();
+    let fetch = async || {
+        let mut stream = Stream::connect_tls(bound.address(), &client, "localhost")
+            .await
+            .unwrap();
+        stream.send(&b"cold\n"[..]).await.unwrap();
+        let mut received = vec![0; "8000000\n".len() + content.len()];
+        stream.read_exact(&mut received).await.unwrap();
+        assert!(received == [b"8000000\n", &*content].concat());
+    };
+    let before = blocks_read_by(&loops);
+    Loop::new(Config::default()).unwrap().run(fetch());
+    let cold = loops.statistics().cold_reads;
+    assert!(cold > 0, "the file was cold; is this file system in memory?");
+    assert_eq!(
+        blocks_read_by(&loops),
+        before,
+        "the loop has read from the device"
+    );
+    // Now it is in memory and needs no lane.
+    Loop::new(Config::default()).unwrap().run(fetch());
+    assert_eq!(loops.statistics().cold_reads, cold);
     fs::remove_dir_all(directory).unwrap();
 }

@@ -261,8 +261,8 @@ impl TlsLayer {
                 }
                 let room = match part {
                     Part::File { file, offset, length } => {
-                        let most = length.min(room as u64);
-                        wire.cold.ready(&wire.source, file, offset, most) as usize
+                        let most = room as u64;
+                        wire.cold.ready(&wire.source, file, offset, length, most) as usize
                     }
                     Part::Bytes(_) => room,
                 };
