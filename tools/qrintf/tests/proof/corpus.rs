@@ -1,8 +1,9 @@
 //! Foreign C by every compiler: what builds alone builds behind `qrintf-cc`, with each function and object in a section of
 //! its own and the unused ones dropped, as embedded systems and distributions build it.
 //!
-//! A project that does not build behind `qrintf-cc` must not build without it either. How many sources do not compile with
-//! the headers, so that the driver compiles them without, is printed.
+//! Where a build fails, the compiler tries alone: a project that it cannot build either says nothing about `qrintf-cc`, and is
+//! a fault of this list or of the machine. How many sources do not compile with the headers, so that the driver compiles them
+//! without, is printed.
 
 use std::{fs, path::Path, process::Command};
 
@@ -43,7 +44,7 @@ const BUSYBOX: Project = Project {
 };
 const GAWK: Project = Project {
     name: "gawk",
-    build: "./configure --disable-extensions --disable-nls --without-mpfr >/dev/null && make -s gawk",
+    build: "./configure --disable-extensions --disable-nls --without-mpfr >/dev/null && make -s -C support && make -s gawk",
     check: ("./gawk 'BEGIN { printf \"%d %g\", 7.9, 0.1 }'", "7 0.1"),
 };
 const GIT: Project = Project {
@@ -104,16 +105,12 @@ fn build(project: &Project, compilers: &[&str]) {
         let built = run(project, &folder.join("ours"), &specialized(compiler), &report);
         if let Err(said) = built {
             let alone = run(project, &folder.join("alone"), compiler, Path::new(""));
-            assert!(
-                alone.is_err(),
-                "{} by {compiler} builds alone only:\n{said}",
-                project.name
-            );
-            println!(
-                "{} does not build by {compiler}, with qrintf-cc or without",
-                project.name
-            );
-            continue;
+            let how = if alone.is_ok() {
+                "alone only"
+            } else {
+                "in neither way"
+            };
+            panic!("{} builds by {compiler} {how}:\n{said}", project.name);
         }
         let report = fs::read_to_string(&report).unwrap_or_default();
         let count = |words: &str| report.lines().filter(|line| line.ends_with(words)).count();
@@ -123,7 +120,14 @@ fn build(project: &Project, compilers: &[&str]) {
             count(": specialized"),
             count(": left: it does not compile with the headers"),
         );
-        assert!(count(": specialized") > 0, "{} by {compiler}", project.name);
+        // curl formats by functions of its own.
+        let has_calls = project.name != CURL.name;
+        assert_eq!(
+            count(": specialized") > 0,
+            has_calls,
+            "{} by {compiler}",
+            project.name
+        );
     }
 }
 

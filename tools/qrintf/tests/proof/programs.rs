@@ -250,7 +250,8 @@ pub(crate) fn copy(name: &str, to: &Path) -> PathBuf {
         "{} is missing; run tests/install-long",
         from.display()
     );
-    succeed(Command::new("cp").arg("-r").arg(&from).arg(to));
+    // With their times: make would make files again that the archive has, by tools that the machine lacks.
+    succeed(Command::new("cp").arg("-a").arg(&from).arg(to));
     to.to_owned()
 }
 
