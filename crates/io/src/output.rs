@@ -165,6 +165,50 @@ impl Output {
         self.len() >= self.limit
     }
 
+    /// Moves everything out of it, for a reply that has to wait: sent [as pieces](Output::into_pieces) later, by
+    /// [`Stream::send`](crate::Stream::send). Copies the bytes, since the buffer is the loop's.
+    #[must_use]
+    pub fn take(&mut self) -> Output {
+        let mut taken = Output::new(self.limit);
+        taken.append(self);
+        taken
+    }
+
+    /// Replaces a range of the [buffer](Output::buffer), and the pieces that follow a byte of the range.
+    ///
+    /// # Panics
+    /// If the range exceeds the buffer.
+    pub fn replace(&mut self, range: Range<usize>, bytes: &[u8]) {
+        let (mut gone_bytes, mut gone_memory) = (0, 0);
+        self.pieces.retain_mut(|(at, piece)| {
+            if *at > range.end {
+                *at = *at - range.len() + bytes.len();
+                return true;
+            }
+            if *at <= range.start {
+                return true;
+            }
+            gone_bytes += piece.len();
+            gone_memory += piece.held();
+            false
+        });
+        self.piece_bytes -= gone_bytes;
+        self.piece_memory -= gone_memory;
+        self.bytes.splice(range, bytes.iter().copied());
+    }
+
+    /// Its parts in order, each as a piece.
+    pub fn into_pieces(mut self) -> impl Iterator<Item = Piece> {
+        let mut pieces = Vec::with_capacity(2 * self.pieces.len() + 1);
+        // From the end, so that each cut leaves the earlier positions as they are.
+        for (at, piece) in self.pieces.into_iter().rev() {
+            pieces.push(Piece::Bytes(self.bytes.split_off(at)));
+            pieces.push(piece);
+        }
+        pieces.push(Piece::Bytes(self.bytes));
+        pieces.into_iter().rev().filter(|piece| piece.len() > 0)
+    }
+
     /// Its parts in order.
     pub(crate) fn parts(&self) -> Vec<Part<'_>> {
         let mut parts = Vec::with_capacity(2 * self.pieces.len() + 1);
@@ -294,4 +338,57 @@ pub enum Exchange {
     /// The closure did not run: the loop is draining, no part of a request is held, no reply is open and nothing more
     /// has come. A stream is told so once; a protocol that has announced the end to its peer may go on until then.
     Draining,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a`, a piece `B`, `c`, a piece `D`, `e`.
+    fn output() -> Output {
+        let mut output = Output::new(100);
+        for (index, byte) in b"aBcDe".iter().enumerate() {
+            match index % 2 {
+                0 => output.write(&[*byte]),
+                _ => output.push(vec![*byte]),
+            }
+        }
+        output
+    }
+
+    fn text(output: Output) -> String {
+        let bytes = output.into_pieces().flat_map(|piece| match piece {
+            Piece::Bytes(bytes) => bytes,
+            _ => unreachable!("only bytes were pushed"),
+        });
+        String::from_utf8(bytes.collect()).expect("ASCII")
+    }
+
+    #[test]
+    fn a_taken_output_is_whole_and_leaves_an_empty_one() {
+        let mut output = output();
+        let taken = output.take();
+        assert!(output.is_empty() && output.memory() == 0);
+        assert_eq!((taken.len(), text(taken)), (5, "aBcDe".to_owned()));
+        output.write(b"f");
+        assert_eq!(text(output), "f");
+    }
+
+    #[test]
+    fn a_range_is_replaced_with_the_pieces_that_follow_it() {
+        for (range, bytes, expected) in [
+            (0..1, "123", "123cDe"),
+            (1..2, "", "aBe"),
+            (1..2, "12345", "aB12345e"),
+            (0..3, "x", "x"),
+            (0..0, "x", "xaBcDe"),
+            (3..3, "x", "aBcDex"),
+            (2..3, "xy", "aBcDxy"),
+        ] {
+            let mut output = output();
+            output.replace(range.clone(), bytes.as_bytes());
+            assert_eq!(output.len(), expected.len(), "{range:?}");
+            assert_eq!(text(output), expected, "{range:?} {bytes:?}");
+        }
+    }
 }
