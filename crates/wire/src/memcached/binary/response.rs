@@ -39,12 +39,18 @@ pub enum Status {
     /// The store has no room for the item.
     #[error("Out of memory")]
     OutOfMemory = 0x82,
+    /// The server failed, such as its device.
+    #[error("Internal error")]
+    InternalError = 0x84,
+    /// The server cannot carry out the request now.
+    #[error("Temporary failure")]
+    TemporaryFailure = 0x86,
 }
 
 impl Status {
     /// The status with this number.
     pub fn of_code(code: u16) -> Option<Status> {
-        const ALL: [Status; 11] = [
+        const ALL: [Status; 13] = [
             Status::Success,
             Status::NotFound,
             Status::Exists,
@@ -56,6 +62,8 @@ impl Status {
             Status::AuthenticationContinues,
             Status::UnknownCommand,
             Status::OutOfMemory,
+            Status::InternalError,
+            Status::TemporaryFailure,
         ];
         ALL.into_iter().find(|status| *status as u16 == code)
     }
@@ -73,6 +81,8 @@ impl Status {
             Status::AuthenticationFailed => b"Auth failure.",
             Status::UnknownCommand => b"Unknown command",
             Status::OutOfMemory => b"Out of memory",
+            Status::InternalError => b"Internal error",
+            Status::TemporaryFailure => b"Temporary failure",
         }
     }
 }
