@@ -68,9 +68,9 @@ fn set(store: &Store, number: u64, length: usize) {
         (Decision::Put(New::new(&parts)), ())
     });
     outcome
+        .expect("evicting makes room")
         .ready()
-        .expect("memory answers at once")
-        .expect("evicting makes room");
+        .expect("memory answers at once");
 }
 
 fn report(what: &str, store: &Store, items: u64, before: u64) {

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use kv::{Decision, Engine, New, Now, Store};
+use kv::{Answer, Decision, Engine, New, Now, Store};
 
 const KEYS: u64 = 200_000;
 const KEY: usize = 20;
@@ -90,7 +90,7 @@ impl Cache for Ours {
     fn hit(&mut self, number: u64) -> bool {
         let bytes = format!("{number:0KEY$}");
         let (key, now) = (self.store.key(bytes.as_bytes()), Now(1_000_000));
-        if self.store.read(&key, now, |entry| entry.is_some()).ready() == Some(true) {
+        if self.store.read(&key, now, |entry| entry.is_some()) == Ok(Answer::Ready(true)) {
             return true;
         }
         let parts = [&self.value[..]];
@@ -98,9 +98,9 @@ impl Cache for Ours {
             .store
             .update(&key, now, |_| (Decision::Put(New::new(&parts)), ()));
         outcome
+            .expect("evicting makes room")
             .ready()
-            .expect("memory answers at once")
-            .expect("evicting makes room");
+            .expect("memory answers at once");
         false
     }
 

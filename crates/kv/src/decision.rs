@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** a decision borrows its bytes for longer than the call, so that an engine can make room and ask again.
 
-use crate::heap::Pinned;
+use crate::Pinned;
 use crate::time::Expiry;
 
 /// The outcome of looking at an item: what becomes of it.

@@ -2,8 +2,9 @@
 
 use std::mem::ManuallyDrop;
 
-use crate::heap::{Pinned, Prefix};
+use crate::heap::{Holder, Prefix};
 use crate::time::Expiry;
+use crate::{FileRange, Pinned};
 
 /// The marks of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,10 @@ pub(crate) enum Stored<'a> {
     Bytes(&'a [u8]),
     /// Borrowed from the item, which keeps its own count.
     Block(ManuallyDrop<Prefix>),
+    Pinned(&'a Pinned),
+    File(&'a FileRange),
+    /// Not here: the caller asked for the facts only.
+    Length(u64),
 }
 
 /// A stored item, as it is for the time of a closure.
@@ -101,26 +106,46 @@ impl Entry<'_> {
         match &self.stored {
             Stored::Bytes(bytes) => bytes.len() as u64,
             Stored::Block(prefix) => prefix.len() as u64,
+            Stored::Pinned(pinned) => pinned.len() as u64,
+            Stored::File(range) => range.length,
+            Stored::Length(length) => *length,
         }
     }
 
     /// The value.
+    ///
+    /// # Panics
+    /// If the caller said that it does not need the value ([`Need`](crate::Need)), and the engine does not have it at hand.
     #[inline]
     pub fn value(&self) -> Value<'_> {
         match &self.stored {
             Stored::Bytes(bytes) => Value::Bytes(bytes),
-            Stored::Block(prefix) => Value::Shared(Pinned::hold(prefix)),
+            Stored::Block(prefix) => Value::Shared(Pinned::from(Holder::hold(prefix))),
+            Stored::Pinned(pinned) => Value::Shared((*pinned).clone()),
+            Stored::File(range) => Value::File((*range).clone()),
+            Stored::Length(_) => absent(),
         }
     }
 
-    /// The value's bytes, wherever they lie, for as long as the closure runs.
+    /// The value's bytes, wherever in memory they lie, for as long as the closure runs.
+    ///
+    /// # Panics
+    /// As [`value`](Entry::value), and if the value lies in a file.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         match &self.stored {
             Stored::Bytes(bytes) => bytes,
             Stored::Block(prefix) => prefix.bytes(),
+            Stored::Pinned(pinned) => pinned.as_ref(),
+            Stored::File(_) => panic!("a value in a file has no bytes in memory"),
+            Stored::Length(_) => absent(),
         }
     }
+}
+
+#[cold]
+fn absent() -> ! {
+    panic!("the closure looks at a value that its caller did not need")
 }
 
 /// A value.
@@ -128,6 +153,8 @@ impl Entry<'_> {
 pub enum Value<'a> {
     /// To be copied at once.
     Bytes(&'a [u8]),
-    /// A large one, which may be kept.
+    /// A large one in memory, which may be kept.
     Shared(Pinned),
+    /// A large one in a file, which may be kept.
+    File(FileRange),
 }

@@ -88,6 +88,15 @@ pub enum StoreError {
         /// The most that's possible: what the machine had when the store was opened.
         max: u64,
     },
+    /// The device failed.
+    #[error("the store's device failed: {0}")]
+    Io(std::io::ErrorKind),
+    /// The device has no room left, or less than the store keeps in reserve.
+    #[error("the store's device is full")]
+    Full,
+    /// The store cannot be reached, was closed, or takes no writes any more since a commit failed.
+    #[error("the store is unavailable")]
+    Unavailable,
     /// The key is longer than [`KEY_LENGTH_MAX`](crate::KEY_LENGTH_MAX).
     #[error("a key of {length} bytes exceeds the limit of 255")]
     KeyTooLong {

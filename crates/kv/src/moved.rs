@@ -17,7 +17,7 @@ thread_local! {
 /// let value = vec![7; 500_000];
 /// let parts = [&value[..]];
 /// let stored = store.update(&store.key(b"large"), Now(1), |_| (Decision::Put(New::new(&parts)), ()));
-/// assert!(stored.ready().is_some_and(|stored| stored.is_ok()));
+/// assert!(stored.is_ok_and(|stored| stored.ready().is_some()));
 /// assert!(kv::bytes_moved() - before >= 500_000);
 /// # Ok::<(), kv::Error>(())
 /// ```

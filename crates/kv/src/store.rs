@@ -3,16 +3,23 @@
 use std::sync::Arc;
 
 use crate::{
-    Answer, Cursor, Decision, Engine, Entry, Error, Extent, Key, Memory, Notice, Now, Observation, Observer,
-    Specification, Statistics, StoreError,
+    Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, Fetch, Key, Memory,
+    Need, Notice, Now, Observation, Observer, Specification, Statistics, StoreError, Stored, Warm,
 };
 
 /// A store of any kind.
 #[derive(Debug)]
 #[non_exhaustive]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a store is made once, and boxing would cost every call"
+)]
 pub enum Store {
     /// In memory, evicting.
     Memory(Memory),
+    /// In the memory of a thread that answers late and fails on demand, for tests.
+    #[cfg(feature = "simulated")]
+    Simulated(crate::Simulated),
 }
 
 impl Store {
@@ -28,6 +35,8 @@ macro_rules! dispatch {
     ($store:expr, $engine:ident => $call:expr) => {
         match $store {
             Store::Memory($engine) => $call,
+            #[cfg(feature = "simulated")]
+            Store::Simulated($engine) => $call,
         }
     };
 }
@@ -49,23 +58,62 @@ impl Engine for Store {
     }
 
     #[inline]
-    fn read<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
-        dispatch!(self, engine => engine.read(key, now, f))
-    }
-
-    #[inline]
-    fn peek<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
-        dispatch!(self, engine => engine.peek(key, now, f))
-    }
-
-    #[inline]
-    fn update<'v, R>(
+    fn read<'w, R>(
         &self,
         key: &Key<'_>,
-        now: Now,
+        access: impl Into<Access<'w>>,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        dispatch!(self, engine => engine.read(key, access, f))
+    }
+
+    #[inline]
+    fn peek<'w, R>(
+        &self,
+        key: &Key<'_>,
+        access: impl Into<Access<'w>>,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        dispatch!(self, engine => engine.peek(key, access, f))
+    }
+
+    #[inline]
+    fn update<'v, 'w, R>(
+        &self,
+        key: &Key<'_>,
+        access: impl Into<Access<'w>>,
         f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
-    ) -> Answer<Result<(R, u64), StoreError>> {
-        dispatch!(self, engine => engine.update(key, now, f))
+    ) -> Result<Answer<Stored<R>>, StoreError> {
+        dispatch!(self, engine => engine.update(key, access, f))
+    }
+
+    fn want(&self, key: &Key<'_>, need: Need, warm: &Warm) {
+        dispatch!(self, engine => engine.want(key, need, warm));
+    }
+
+    fn fetch(&self, warm: Warm) -> Fetch {
+        dispatch!(self, engine => engine.fetch(warm))
+    }
+
+    fn begin_commit(&self) {
+        dispatch!(self, engine => engine.begin_commit());
+    }
+
+    fn sync(&self) -> Result<Commit, StoreError> {
+        dispatch!(self, engine => engine.sync())
+    }
+
+    fn committed(&self, upto: Commit) -> Committed {
+        dispatch!(self, engine => engine.committed(upto))
+    }
+
+    #[inline]
+    fn is_cache(&self) -> bool {
+        dispatch!(self, engine => engine.is_cache())
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        dispatch!(self, engine => engine.close())
     }
 
     fn large_value(&self) -> u64 {
@@ -80,12 +128,18 @@ impl Engine for Store {
         dispatch!(self, engine => engine.reserve(length, now))
     }
 
-    fn flush(&self, at: Option<u32>, now: Now) {
-        dispatch!(self, engine => engine.flush(at, now));
+    fn flush(&self, at: Option<u32>, now: Now) -> Result<Commit, StoreError> {
+        dispatch!(self, engine => engine.flush(at, now))
     }
 
-    fn scan(&self, from: Cursor, steps: usize, now: Now, f: impl FnMut(&Entry<'_>)) -> Option<Cursor> {
-        dispatch!(self, engine => engine.scan(from, steps, now, f))
+    fn scan<'w>(
+        &self,
+        from: &Cursor,
+        steps: usize,
+        access: impl Into<Access<'w>>,
+        f: impl FnMut(&Entry<'_>),
+    ) -> Result<Answer<Option<Cursor>>, StoreError> {
+        dispatch!(self, engine => engine.scan(from, steps, access, f))
     }
 
     fn tick(&self, now: Now, budget: usize) -> bool {

@@ -26,10 +26,10 @@ fn a_failed_reservation_evicts_nothing() {
     set(&store, b"small", &[3; 400]).expect("small values need no further address space");
 }
 
-fn set(store: &Store, key: &[u8], value: &[u8]) -> Result<((), u64), StoreError> {
+fn set(store: &Store, key: &[u8], value: &[u8]) -> Result<u64, StoreError> {
     let parts = [value];
     let outcome = store.update(&store.key(key), NOW, |_| (Decision::Put(New::new(&parts)), ()));
-    outcome.ready().expect("memory answers at once")
+    outcome.map(|stored| stored.ready().expect("memory answers at once").cas)
 }
 
 /// Allows this process what it has and 16 MiB more, as `ulimit -v` does.

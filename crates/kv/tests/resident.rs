@@ -47,9 +47,9 @@ fn fill(store: &Store, number: u64, state: &mut u64) {
     let (key, parts) = (number.to_le_bytes(), [&value[..length as usize]]);
     let outcome = store.update(&store.key(&key), NOW, |_| (Decision::Put(New::new(&parts)), ()));
     outcome
+        .expect("evicting makes room")
         .ready()
-        .expect("memory answers at once")
-        .expect("evicting makes room");
+        .expect("memory answers at once");
 }
 
 /// Bytes of this process that are in memory.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   exchange ─► text or binary protocol ─► Next ─┬─ none: the next exchange
+//!                                                ├─ Fetch, Commit: wait for the store, then go on
 //!                                                ├─ Receive: a large value, straight into the store's memory
 //!                                                ├─ Watch, Dump: streams of lines
 //!                                                ├─ LoggedIn: the same again, until the login is revoked
@@ -17,14 +18,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use io::{Exchange, Output, Stream, Took};
+use io::{Again, Exchange, Output, Stream, Took};
 
 use crate::context::Context;
 use crate::endpoint::{Endpoint, Login};
 use crate::progress::{Next, Reason};
 use crate::protocol::Protocol;
 use crate::registry::Activity;
-use crate::{dump, upload, watcher};
+use crate::waits::Waits;
+use crate::{commit, dump, operations, upload, watcher};
 
 impl Endpoint {
     /// Answers a client's requests until it leaves, is idle for too long, breaks the protocol, or loses its login.
@@ -57,8 +59,6 @@ impl Endpoint {
 struct Client {
     context: Context,
     protocol: Protocol,
-    /// The work after the exchange, if any.
-    next: Option<Box<Next>>,
 }
 
 impl Client {
@@ -66,7 +66,6 @@ impl Client {
         Client {
             context,
             protocol: Protocol::Unknown,
-            next: None,
         }
     }
 
@@ -77,7 +76,7 @@ impl Client {
         let connection = &self.context.connection;
         connection.active(exchange.now);
         let before = out.len();
-        let (took, next) = loop {
+        let (mut took, mut next) = loop {
             match &mut self.protocol {
                 Protocol::Text(state) => break state.run(&exchange, input, out),
                 Protocol::Binary(state) => break state.run(&exchange, input, out),
@@ -87,9 +86,6 @@ impl Client {
                 },
             }
         };
-        if !matches!(next, Next::Exchange) {
-            self.next = Some(Box::new(next));
-        }
         if exchange.has_moved_enough() {
             // The next exchange waits for the loop's other tasks.
             io::charge(usize::try_from(exchange.moved()).unwrap_or(usize::MAX));
@@ -100,10 +96,16 @@ impl Client {
         }
         exchange.counters.bytes_read.add(took.consumed as u64);
         exchange.counters.bytes_written.add((out.len() - before) as u64);
+        if let Some(waits) = exchange.waits.get() {
+            next = prepare_to_wait(waits, &self.protocol, &exchange, (input, out), &mut took, next);
+        }
         if took.need > 1 {
             connection.set_activity(Activity::Nread);
         } else if connection.activity() != Activity::Read {
             connection.set_activity(Activity::Read);
+        }
+        if !matches!(next, Next::Exchange) {
+            exchange.waits().set_next(next);
         }
         took
     }
@@ -112,7 +114,10 @@ impl Client {
     #[inline]
     fn after(&mut self, exchanged: Result<Exchange, io::Error>) -> Option<Box<Next>> {
         match exchanged {
-            Ok(Exchange::Open) => self.next.take(),
+            Ok(Exchange::Open) => match self.context.waits.get() {
+                None => None,
+                Some(_) => self.context.take_next(),
+            },
             Ok(_) => Some(Box::new(Next::Close(Reason::Normal))),
             Err(error) => Some(Box::new(Next::Close(ended_by(&self.context, &error)))),
         }
@@ -120,6 +125,19 @@ impl Client {
 
     /// Does the work after an exchange; a reason ends the connection.
     async fn leave_exchange(&mut self, stream: &mut Stream, next: Next) -> Option<Reason> {
+        match self.settle(stream, next).await {
+            Err(reason) => Some(reason),
+            Ok(next) => self.leave_settled(stream, next).await,
+        }
+    }
+
+    /// Waits for what the exchange left, and sends what it held back.
+    async fn settle(&mut self, stream: &mut Stream, next: Next) -> Result<Next, Reason> {
+        let settled = commit::settle(&mut self.context, stream, next).await;
+        settled.map_err(|error| ended_by(&self.context, &error))
+    }
+
+    async fn leave_settled(&mut self, stream: &mut Stream, next: Next) -> Option<Reason> {
         match next {
             Next::LoggedIn(login) => Some(self.run_logged_in(stream, login).await),
             next => self.carry_out(stream, next).await,
@@ -135,7 +153,11 @@ impl Client {
                 let Some(next) = self.after(exchanged) else {
                     continue;
                 };
-                match *next {
+                let next = match self.settle(stream, *next).await {
+                    Ok(next) => next,
+                    Err(reason) => return reason,
+                };
+                match next {
                     // The client logged in again, perhaps as another user.
                     Next::LoggedIn(new) => drop(login.replace(new)),
                     next => {
@@ -154,7 +176,7 @@ impl Client {
     }
 
     async fn carry_out(&mut self, stream: &mut Stream, next: Next) -> Option<Reason> {
-        let context = &self.context;
+        let context = &mut self.context;
         let done = match next {
             Next::Receive(upload) => upload::receive(context, stream, &mut self.protocol, &upload).await,
             Next::Dump(kind) => dump::dump(context, stream, kind).await,
@@ -163,9 +185,33 @@ impl Client {
                 Err(error) => Err(error),
             },
             Next::Close(reason) => return Some(reason),
-            Next::Exchange | Next::LoggedIn(_) => Ok(()),
+            Next::Exchange | Next::LoggedIn(_) | Next::Fetch | Next::Commit(_) => Ok(()),
         };
         done.err().map(|error| ended_by(context, &error))
+    }
+}
+
+/// Sees to it that an exchange is followed by the waits that it needs.
+#[cold]
+fn prepare_to_wait(
+    waits: &Waits,
+    protocol: &Protocol,
+    exchange: &operations::Exchange<'_>,
+    (input, out): (&[u8], &mut Output),
+    took: &mut Took,
+    next: Next,
+) -> Next {
+    let is_all_used = waits.consumed(took.consumed);
+    if let Next::Fetch = next {
+        // The command is there, and no further input may come.
+        took.again = Again::Room;
+        if is_all_used {
+            waits.cover(protocol.look_ahead(exchange, &input[took.consumed..]));
+        }
+    }
+    match waits.take_commit() {
+        Some(commit) => Next::Commit(Box::new(waits.hold(commit, out, next))),
+        None => next,
     }
 }
 

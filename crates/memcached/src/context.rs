@@ -1,5 +1,6 @@
 //! A connection as its service knows it.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use io::Stream;
@@ -7,15 +8,18 @@ use io::Stream;
 use crate::counters::Counters;
 use crate::endpoint::Endpoint;
 use crate::operations::Exchange;
-use crate::progress::Reason;
+use crate::progress::{Next, Reason};
 use crate::registry::Connection;
 use crate::service::Service;
+use crate::waits::Waits;
 use crate::watch::{Kinds, line};
 
 /// A connection, registered with its service. Dropping it removes the entry in the registry.
 pub(crate) struct Context {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) connection: Arc<Connection>,
+    /// What is left to do and to wait for after an exchange, if anything is.
+    pub(crate) waits: OnceCell<Box<Waits>>,
 }
 
 impl Context {
@@ -24,7 +28,11 @@ impl Context {
         let service = &endpoint.service;
         let now = service.clock.now(io::now());
         let connection = service.registry.add(stream.peer(), stream.local(), now);
-        let context = Context { endpoint, connection };
+        let context = Context {
+            endpoint,
+            connection,
+            waits: OnceCell::new(),
+        };
         context.counters().total_connections.add(1);
         context.tell_watchers(None);
         context
@@ -59,7 +67,19 @@ impl Context {
             detailed: service.detail.is_on(),
             connection: self.connection.id(),
             bytes_moved: kv::bytes_moved(),
+            waits: &self.waits,
         }
+    }
+
+    /// The work after an exchange, if any. Forgets what there was to wait for, once all of it is over.
+    #[cold]
+    pub(crate) fn take_next(&mut self) -> Option<Box<Next>> {
+        let waits = self.waits.get()?;
+        let next = waits.take_next();
+        if next.is_none() && waits.is_over() {
+            self.waits = OnceCell::new();
+        }
+        next
     }
 
     fn tell_watchers(&self, reason: Option<Reason>) {

@@ -4,7 +4,7 @@
 //! core writes. `stats reset` therefore writes no counter: it remembers the sums and later reports what came after.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// A number which one loop adds to and everybody may read.
 #[derive(Debug, Default)]
@@ -111,6 +111,8 @@ counters! {
 #[derive(Debug)]
 pub(crate) struct Loops {
     loops: Box<[Counters]>,
+    /// Loops whose end of turn will begin a commit.
+    commits_due: Box<[AtomicBool]>,
     reset: Mutex<Totals>,
 }
 
@@ -118,8 +120,14 @@ impl Loops {
     pub(crate) fn new(loops: usize) -> Loops {
         Loops {
             loops: (0..loops.max(1)).map(|_| Counters::default()).collect(),
+            commits_due: (0..loops.max(1)).map(|_| AtomicBool::new(false)).collect(),
             reset: Mutex::default(),
         }
+    }
+
+    /// Whether the end of a loop's turn will begin a commit.
+    pub(crate) fn commit_due(&self, index: usize) -> &AtomicBool {
+        &self.commits_due[index % self.commits_due.len()]
     }
 
     /// The counters of a loop. Loops beyond the expected number share a set, and may then lose a count.

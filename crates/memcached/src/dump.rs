@@ -1,4 +1,5 @@
-//! Answers that look at every item or connection: `lru_crawler metadump`, `lru_crawler mgdump`, `stats sizes`, `stats conns`.
+//! Answers that look at many items or connections: `lru_crawler metadump`, `lru_crawler mgdump`, `stats cachedump`,
+//! `stats sizes`, `stats conns`.
 //!
 //! **Invariant:** an exchange looks at a bounded number of items or connections; the scan goes on when the client has taken the
 //! part that was sent.
@@ -6,18 +7,23 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use format::append;
+use format::{append, c};
 use io::Stream;
-use kv::{Cursor, Engine, Entry, Expiry};
+use kv::{Access, Answer, Cursor, Engine, Entry, Expiry, Need, StoreError, Warm};
+use wire::memcached::binary::Opcode;
 use wire::memcached::{binary, text};
 
 use crate::context::Context;
 use crate::progress::Dump;
 use crate::statistics::is_printable;
+use crate::waits::{self, server_error};
 use crate::watch::line::uri_encode;
 
 /// Buckets that are looked at before others have their turn.
 const STEPS: usize = 256;
+/// Bytes that `stats cachedump` shows at most, and index buckets that it looks at for them.
+const CACHEDUMP_BYTES_MAX: usize = 2 << 20;
+const CACHEDUMP_STEPS_MAX: usize = 1 << 16;
 /// Bytes that are sent at once.
 const CHUNK: usize = 32 * 1024;
 /// Sizes are rounded up to multiples of this,
@@ -29,6 +35,7 @@ const END_OF_COMMANDS: &[u8] = b"EN\r\n";
 
 pub(crate) async fn dump(context: &Context, stream: &mut Stream, dump: Dump) -> Result<(), io::Error> {
     match dump {
+        Dump::Keys { limit } => cachedump(context, stream, limit).await,
         Dump::Sizes { opaque } => sizes(context, stream, opaque).await,
         Dump::Connections { opaque } => connections(context, stream, opaque).await,
         Dump::Meta => keys(context, stream, metadata, text::END).await,
@@ -46,10 +53,13 @@ async fn keys(
     let mut out = text::OK.to_vec();
     let mut cursor = Some(Cursor::default());
     while let Some(from) = cursor {
-        let exchange = context.exchange();
-        cursor = exchange
-            .store()
-            .scan(from, STEPS, exchange.now, |entry| append(entry, &mut out));
+        cursor = match scan(context, &from, |entry| append(entry, &mut out)).await {
+            Ok(cursor) => cursor,
+            Err(error) => {
+                server_error(error, &mut out);
+                return send(context, stream, out).await;
+            }
+        };
         if out.len() >= CHUNK {
             send(context, stream, std::mem::take(&mut out)).await?;
         } else {
@@ -58,6 +68,27 @@ async fn keys(
     }
     out.extend_from_slice(end);
     send(context, stream, out).await
+}
+
+/// Visits some items, which are fetched first if need be, and returns where to go on.
+async fn scan(
+    context: &Context,
+    from: &Cursor,
+    mut f: impl FnMut(&Entry<'_>),
+) -> Result<Option<Cursor>, StoreError> {
+    let mut warm = Warm::new();
+    loop {
+        let exchange = context.exchange();
+        let access = Access {
+            now: exchange.now,
+            need: Need::Facts,
+            warm: Some(&warm),
+        };
+        match exchange.store().scan(from, STEPS, access, &mut f)? {
+            Answer::Ready(cursor) => return Ok(cursor),
+            Answer::Cold => warm = context.service().store.fetch(warm).await,
+        }
+    }
 }
 
 fn metadata(entry: &Entry<'_>, out: &mut Vec<u8>) {
@@ -91,20 +122,72 @@ fn command(entry: &Entry<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
+/// Sends some keys.
+async fn cachedump(context: &Context, stream: &mut Stream, limit: u32) -> Result<(), io::Error> {
+    let limit = if limit == 0 { u32::MAX } else { limit };
+    let mut out = Vec::new();
+    let (mut shown, mut steps) = (0, 0);
+    let mut cursor = Some(Cursor::default());
+    while let Some(from) = cursor
+        && shown < limit
+        && out.len() < CACHEDUMP_BYTES_MAX
+        && steps < CACHEDUMP_STEPS_MAX
+    {
+        steps += STEPS;
+        let show = |entry: &Entry<'_>| {
+            if shown == limit || out.len() >= CACHEDUMP_BYTES_MAX || !is_printable(entry.key()) {
+                return;
+            }
+            shown += 1;
+            let second = match entry.expiry() {
+                Expiry::Never => 0,
+                Expiry::At(second) => second,
+            };
+            c!(
+                out,
+                "ITEM %s [%llu b; %u s]\r\n",
+                entry.key(),
+                entry.len(),
+                second
+            );
+        };
+        cursor = match scan(context, &from, show).await {
+            Ok(cursor) => cursor,
+            Err(error) => {
+                server_error(error, &mut out);
+                return send(context, stream, out).await;
+            }
+        };
+        io::yield_now().await;
+    }
+    out.extend_from_slice(text::END);
+    send(context, stream, out).await
+}
+
 /// Sends how many items there are of each size.
 async fn sizes(context: &Context, stream: &mut Stream, opaque: Option<u32>) -> Result<(), io::Error> {
     let mut sizes = BTreeMap::<u64, u64>::new();
     let mut cursor = Some(Cursor::default());
     while let Some(from) = cursor {
-        let exchange = context.exchange();
-        cursor = exchange.store().scan(from, STEPS, exchange.now, |entry| {
+        let count = |entry: &Entry<'_>| {
             let size = entry.key().len() as u64 + entry.len();
             let class = match size < SIZE_STEPS_END {
                 true => size.next_multiple_of(SIZE_STEP),
                 false => size.next_power_of_two(),
             };
             *sizes.entry(class).or_default() += 1;
-        });
+        };
+        cursor = match scan(context, &from, count).await {
+            Ok(cursor) => cursor,
+            Err(error) => {
+                let mut out = Vec::new();
+                match opaque {
+                    None => server_error(error, &mut out),
+                    Some(opaque) => binary::status(&mut out, Opcode::STAT, opaque, 0, waits::status(error)),
+                }
+                return send(context, stream, out).await;
+            }
+        };
         io::yield_now().await;
     }
     let mut out = Vec::new();

@@ -34,6 +34,7 @@
 mod ahead;
 mod binary;
 mod clock;
+mod commit;
 mod config;
 mod connection;
 mod context;
@@ -52,6 +53,7 @@ mod statistics;
 mod text;
 mod upload;
 mod users;
+mod waits;
 mod watch;
 mod watcher;
 

@@ -3,15 +3,38 @@
 use std::sync::Arc;
 
 use io::{Output, Piece};
-use kv::Pinned;
+use kv::{FileRange, Pinned, Value};
 
-/// Puts a large value into the output without copying it.
+/// A large value, which leaves without a copy.
+#[derive(Debug)]
+pub(crate) enum Large {
+    Memory(Pinned),
+    File(FileRange),
+}
+
+/// Appends a value with its `end`; a large one is handed back instead.
+#[inline]
+pub(crate) fn append(value: Value<'_>, end: &[u8], out: &mut Vec<u8>) -> Option<Large> {
+    match value {
+        Value::Bytes(bytes) => {
+            out.extend_from_slice(bytes);
+            out.extend_from_slice(end);
+            None
+        }
+        Value::Shared(pinned) => Some(Large::Memory(pinned)),
+        Value::File(range) => Some(Large::File(range)),
+    }
+}
+
+/// Puts a large value into the output.
 #[cold]
-pub(crate) fn push(out: &mut Output, pinned: Pinned, line_end: bool) {
-    let range = 0..pinned.len();
-    out.push(Piece::Shared {
-        owner: Arc::new(pinned),
-        range,
+pub(crate) fn push(out: &mut Output, large: Large, line_end: bool) {
+    out.push(match large {
+        Large::Memory(pinned) => Piece::Shared {
+            range: 0..pinned.len(),
+            owner: Arc::new(pinned),
+        },
+        Large::File(FileRange { file, offset, length }) => Piece::File { file, offset, length },
     });
     if line_end {
         out.write(b"\r\n");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::endpoint::Login;
+use crate::waits::Held;
 use crate::watch::Kinds;
 
 /// Why a connection ends; watchers are told.
@@ -40,6 +41,10 @@ pub(crate) enum Progress {
 pub(crate) enum Next {
     /// The next exchange.
     Exchange,
+    /// The same command again, once what it lacks was fetched.
+    Fetch,
+    /// The output of the exchange leaves when its writes are committed.
+    Commit(Box<Held>),
     /// The client has authenticated; its login may be revoked.
     LoggedIn(Arc<Login>),
     /// The end.
@@ -68,6 +73,8 @@ pub(crate) enum Dump {
     Meta,
     /// `lru_crawler mgdump`: as `mg` commands.
     Commands,
+    /// `stats cachedump`: this many keys.
+    Keys { limit: u32 },
     /// `stats sizes`: how many items there are of each size. A binary request has an identifier.
     Sizes { opaque: Option<u32> },
     /// `stats conns`: who is connected.

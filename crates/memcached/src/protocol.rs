@@ -4,6 +4,7 @@ use wire::memcached::{Dialect, dialect};
 
 use crate::config::Dialects;
 use crate::context::Context;
+use crate::operations::Exchange;
 use crate::{binary, text};
 
 /// A connection's protocol, told by its first byte.
@@ -27,6 +28,17 @@ impl Protocol {
                 Some(Protocol::Binary(binary::State::default()))
             }
             _ => None,
+        }
+    }
+}
+
+impl Protocol {
+    /// Notes what the next commands in the input need; returns the number of bytes of their input.
+    pub(crate) fn look_ahead(&self, exchange: &Exchange<'_>, input: &[u8]) -> usize {
+        match self {
+            Protocol::Text(state) => state.look_ahead(exchange, input),
+            Protocol::Binary(state) => state.look_ahead(exchange, input),
+            Protocol::Unknown => 0,
         }
     }
 }

@@ -1,17 +1,17 @@
 //! Receives large values straight into memory that the store has reserved.
 
 use io::Stream;
-use kv::{Engine, Payload};
+use kv::{Engine, Payload, Pinned};
 
 use crate::context::Context;
 use crate::progress::Upload;
 use crate::protocol::Protocol;
 use crate::registry::Activity;
-use crate::{binary, text};
+use crate::{binary, commit, text};
 
 /// Receives a large value into memory of the store and stores it.
 pub(crate) async fn receive(
-    context: &Context,
+    context: &mut Context,
     stream: &mut Stream,
     protocol: &mut Protocol,
     upload: &Upload,
@@ -38,19 +38,53 @@ pub(crate) async fn receive(
                 stream.read_exact(&mut end).await?;
             }
             let pinned = extent.freeze();
-            let value = Payload::Pinned(&pinned);
-            let exchange = context.exchange();
-            exchange.counters.bytes_read.add(upload.length + 2);
-            context.connection.active(exchange.now);
-            match protocol {
-                Protocol::Binary(_) => binary::State::received(&exchange, &upload.head, value, &mut reply),
-                _ => text::State::received(&exchange, &upload.head, value, end == *b"\r\n", &mut reply),
-            }
+            context.connection.active(context.exchange().now);
+            context.counters().bytes_read.add(upload.length + 2);
+            reply = store(context, protocol, &upload.head, &pinned, end == *b"\r\n").await;
         }
     }
     context.counters().bytes_written.add(reply.len() as u64);
     match reply.is_empty() {
         true => Ok(()),
         false => stream.send(reply).await,
+    }
+}
+
+/// Stores a value that was received, and returns the reply once it is true.
+async fn store(
+    context: &mut Context,
+    protocol: &Protocol,
+    head: &[u8],
+    value: &Pinned,
+    whole: bool,
+) -> Vec<u8> {
+    loop {
+        let mut reply = Vec::new();
+        let exchange = context.exchange();
+        let value = Payload::Pinned(value);
+        match protocol {
+            Protocol::Binary(_) => binary::State::received(&exchange, head, value, &mut reply),
+            _ => text::State::received(&exchange, head, value, whole, &mut reply),
+        }
+        let Some(waits) = exchange.waits.get() else {
+            return reply;
+        };
+        // The reply is made again if the commit fails, not patched.
+        waits.promise_nothing();
+        if waits.is_cold() {
+            commit::fetch(context).await;
+            continue;
+        }
+        if let Some(commit) = waits.take_commit()
+            && let Err(error) = commit::committed(context, commit).await
+        {
+            let exchange = context.exchange();
+            reply.clear();
+            match protocol {
+                Protocol::Binary(_) => binary::State::failed(&exchange, head, error, &mut reply),
+                _ => text::State::failed(&exchange, head, error, &mut reply),
+            }
+        }
+        return reply;
     }
 }

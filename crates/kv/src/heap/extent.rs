@@ -1,10 +1,28 @@
 //! Memory for one large value that is being received.
 
-use super::{Block, Pinned};
+use super::{Block, Holder};
+use crate::Pinned;
 
 /// Memory for one large value that is being received.
 #[derive(Debug)]
 pub struct Extent {
+    memory: Memory,
+}
+
+#[derive(Debug)]
+enum Memory {
+    Block(Upload),
+    /// Memory of the process, for engines that copy the value to where it stays.
+    #[cfg_attr(
+        not(feature = "simulated"),
+        expect(dead_code, reason = "the memory engine receives into blocks")
+    )]
+    Owned(Vec<u8>),
+}
+
+/// A block of a store's heap, which has noted an upload of this length.
+#[derive(Debug)]
+struct Upload {
     block: Option<Block>,
     length: usize,
 }
@@ -13,33 +31,54 @@ impl Extent {
     /// The heap has noted an upload of this length.
     pub(crate) fn new(block: Block, length: usize) -> Self {
         Extent {
-            block: Some(block),
-            length,
+            memory: Memory::Block(Upload {
+                block: Some(block),
+                length,
+            }),
+        }
+    }
+
+    /// Memory of the process.
+    #[cfg(feature = "simulated")]
+    pub(crate) fn owned(length: usize) -> Self {
+        Extent {
+            memory: Memory::Owned(vec![0; length]),
         }
     }
 
     /// The bytes to fill. They start as zeros or as leftovers of freed values of the same store, so fill all of them.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        let length = self.length;
-        self.block
-            .as_mut()
-            .map_or(&mut [], |block| block.bytes_mut(length))
+        match &mut self.memory {
+            Memory::Block(Upload { block, length }) => {
+                block.as_mut().map_or(&mut [], |block| block.bytes_mut(*length))
+            }
+            Memory::Owned(bytes) => bytes,
+        }
     }
 
     /// Ends the filling: the bytes can now be stored with [`Payload::Pinned`](crate::Payload::Pinned).
-    pub fn freeze(mut self) -> Pinned {
+    pub fn freeze(self) -> Pinned {
+        match self.memory {
+            Memory::Block(upload) => Pinned::from(upload.freeze()),
+            Memory::Owned(bytes) => Pinned::from(bytes),
+        }
+    }
+}
+
+impl Upload {
+    fn freeze(mut self) -> Holder {
         let length = self.length;
         let block = self
             .block
             .take()
-            .expect("only freezing and dropping take the block, and both end the extent");
+            .expect("only freezing and dropping take the block, and both end the upload");
         block.heap().end_upload(length);
-        Pinned::new(block, length)
+        Holder::new(block, length)
     }
 }
 
-impl Drop for Extent {
+impl Drop for Upload {
     fn drop(&mut self) {
         if let Some(block) = &self.block {
             block.heap().end_upload(self.length);

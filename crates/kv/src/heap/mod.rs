@@ -3,7 +3,7 @@
 //! ```text
 //!   Heap ── a lane per power of two ──▶ slots of that size ──▶ Block: one slot with its paid pages
 //!                                                               ├─ Prefix: its first bytes, as an item owns them
-//!                                                               └─ Pinned: the same, as readers and writers hold them
+//!                                                               └─ Holder: the same, as readers and writers hold them
 //! ```
 //! Address space is plentiful, so each power of two has a region of its own, cut into slots of that size; only the pages that
 //! a value needs are touched. That keeps the number of mappings constant, whatever is stored and freed. A few freed blocks
@@ -14,7 +14,7 @@
 
 mod block;
 mod extent;
-mod pinned;
+mod holder;
 
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -25,8 +25,7 @@ use crate::budget::Budget;
 use crate::region::{PAGE, Region, pages};
 pub(crate) use block::{Block, Growth};
 pub use extent::Extent;
-pub use pinned::Pinned;
-pub(crate) use pinned::Prefix;
+pub(crate) use holder::{Holder, Prefix};
 
 /// The cost of a block beside its pages.
 pub(crate) const BLOCK_OVERHEAD: usize = 96;
@@ -256,7 +255,7 @@ mod tests {
         let heap = heap(1 << 20);
         let mut block = heap.allocate(300_000).unwrap();
         block.bytes_mut(300_000).fill(9);
-        let shared = Pinned::new(block, 300_000);
+        let shared = Holder::new(block, 300_000);
         let other = shared.clone();
         drop(shared);
         assert_eq!(heap.used(), Heap::cost(300_000));
@@ -315,11 +314,11 @@ mod tests {
     #[test]
     fn pinned_bytes_follow_holders_and_growth() {
         let heap = heap(1 << 20);
-        let pinned = Pinned::new(heap.allocate(5000).unwrap(), 5000);
+        let pinned = Holder::new(heap.allocate(5000).unwrap(), 5000);
         let owned = pinned.share();
         drop(pinned);
         assert_eq!(heap.pinned(), 0);
-        let reader = Pinned::hold(&owned);
+        let reader = Holder::hold(&owned);
         assert_eq!(heap.pinned(), Heap::cost(5000));
         assert_eq!(owned.room(3000), Growth::Pages(0));
         assert_eq!(owned.append(&[&[1; 3000]]).map(|longer| longer.len()), Some(8000));
@@ -333,7 +332,7 @@ mod tests {
     #[test]
     fn growth_is_paid_for() {
         let heap = heap(1 << 20);
-        let pinned = Pinned::new(heap.allocate(9000).unwrap(), 9000);
+        let pinned = Holder::new(heap.allocate(9000).unwrap(), 9000);
         let owned = pinned.share();
         let Growth::Pages(bytes) = owned.room(4000) else {
             panic!("a slot of 16 KiB has room")

@@ -8,7 +8,7 @@ use std::mem;
 use super::item::{CAS, EXPIRY, FLAGS, Facts, Shape, Tail};
 use crate::Key;
 use crate::budget::Reservation;
-use crate::heap::{Block, Pinned, Prefix};
+use crate::heap::{Block, Holder, Prefix};
 use crate::time::{Expiry, Now};
 
 /// The most copies of an old value that one write makes without the bucket's lock. Each is in vain if the value was replaced
@@ -43,7 +43,7 @@ pub(super) enum Source<'v> {
         block: Option<&'v Prefix>,
     },
     /// The block of an upload.
-    Adopt(&'v Pinned),
+    Adopt(&'v Holder),
     /// The block that the old item has.
     Inherit(&'v Prefix),
 }
@@ -125,14 +125,14 @@ pub(super) enum Origin {
     /// A shorter value of this length was continued.
     Lengthened(usize),
     /// It was made for this write, perhaps with an old value copied into it.
-    Made(Pinned, Option<(Pinned, usize)>),
+    Made(Holder, Option<(Holder, usize)>),
 }
 
 /// A block for a value, perhaps with an old value copied into it.
 pub(super) struct Prepared {
     pub(super) block: Block,
     /// The copied value, and its offset in the block. Holding it keeps its address from being used again.
-    pub(super) copy: Option<(Pinned, usize)>,
+    pub(super) copy: Option<(Holder, usize)>,
 }
 
 impl Prepared {
@@ -193,7 +193,7 @@ impl<'k> Call<'k> {
     }
 
     /// The value in a block that was made for this call.
-    pub(super) fn made(&mut self, pinned: Pinned, copy: Option<(Pinned, usize)>) -> Prefix {
+    pub(super) fn made(&mut self, pinned: Holder, copy: Option<(Holder, usize)>) -> Prefix {
         let prefix = pinned.share();
         self.supplies().origin = Origin::Made(pinned, copy);
         prefix
@@ -222,7 +222,7 @@ impl<'k> Call<'k> {
     }
 
     /// Copies an old value into a block that was made for it, without any lock.
-    pub(super) fn prepare(&mut self, mut block: Block, length: usize, copy: Option<(Pinned, usize)>) {
+    pub(super) fn prepare(&mut self, mut block: Block, length: usize, copy: Option<(Holder, usize)>) {
         if let Some((old, offset)) = &copy {
             let bytes = old.as_ref();
             block.bytes_mut(length)[*offset..*offset + bytes.len()].copy_from_slice(bytes);

@@ -45,13 +45,13 @@ use parking_lot::Mutex;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 
 use crate::budget::Budget;
-use crate::entry::Stored;
+use crate::entry;
 use crate::heap::{Heap, Prefix};
 use crate::machine::memory_allowed;
 use crate::observer::Observers;
 use crate::{
-    Answer, Cursor, Decision, Engine, Entry, Error, Expiry, Extent, Key, Marks, Now, Observation, Observer,
-    Statistics, StoreError,
+    Access, Answer, Commit, Cursor, Decision, Engine, Entry, Error, Expiry, Extent, Key, Marks, Now,
+    Observation, Observer, Statistics, StoreError, Stored,
 };
 use chain::{Guard, SlotRef};
 use class::Classes;
@@ -208,9 +208,9 @@ impl Memory {
         Entry {
             key: item.key(),
             stored: if shape.has(LARGE) {
-                Stored::Block(item.block())
+                entry::Stored::Block(item.block())
             } else {
-                Stored::Bytes(item.tail())
+                entry::Stored::Bytes(item.tail())
             },
             flags: item.flags(),
             cas: item
@@ -319,7 +319,7 @@ impl Memory {
         now: Now,
         access: bool,
         f: impl FnOnce(Option<&Entry<'_>>) -> R,
-    ) -> Answer<R> {
+    ) -> Result<Answer<R>, StoreError> {
         self.pass_time(now);
         let guard = self.table.lock(key.hash);
         match self.find(&guard, key, now) {
@@ -328,7 +328,7 @@ impl Memory {
                 if access {
                     self.access(&guard, found, now);
                 }
-                Answer::Ready(answer)
+                Ok(Answer::Ready(answer))
             }
             (None, gone) => {
                 match gone {
@@ -336,7 +336,7 @@ impl Memory {
                     Some(Gone::Flushed) => count(&self.counters.mine().read_flushed),
                     None => {}
                 }
-                Answer::Ready(f(None))
+                Ok(Answer::Ready(f(None)))
             }
         }
     }
@@ -378,23 +378,43 @@ impl Engine for Memory {
     }
 
     #[inline]
-    fn read<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
-        self.look(key, now, true, f)
-    }
-
-    #[inline]
-    fn peek<R>(&self, key: &Key<'_>, now: Now, f: impl FnOnce(Option<&Entry<'_>>) -> R) -> Answer<R> {
-        self.look(key, now, false, f)
-    }
-
-    #[inline]
-    fn update<'v, R>(
+    fn read<'w, R>(
         &self,
         key: &Key<'_>,
-        now: Now,
+        access: impl Into<Access<'w>>,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        self.look(key, access.into().now, true, f)
+    }
+
+    #[inline]
+    fn peek<'w, R>(
+        &self,
+        key: &Key<'_>,
+        access: impl Into<Access<'w>>,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        self.look(key, access.into().now, false, f)
+    }
+
+    #[inline]
+    fn update<'v, 'w, R>(
+        &self,
+        key: &Key<'_>,
+        access: impl Into<Access<'w>>,
         f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
-    ) -> Answer<Result<(R, u64), StoreError>> {
-        Answer::Ready(self.write(key, now, f))
+    ) -> Result<Answer<Stored<R>>, StoreError> {
+        let Access { now, need, .. } = access.into();
+        let (answer, cas) = self.write(key, now, need, f)?;
+        Ok(Answer::Ready(Stored {
+            answer,
+            cas,
+            commit: Commit::NONE,
+        }))
+    }
+
+    fn is_cache(&self) -> bool {
+        true
     }
 
     fn large_value(&self) -> u64 {
@@ -420,7 +440,7 @@ impl Engine for Memory {
         }
     }
 
-    fn flush(&self, at: Option<u32>, now: Now) {
+    fn flush(&self, at: Option<u32>, now: Now) -> Result<Commit, StoreError> {
         self.pass_time(now);
         match at {
             Some(second) if second > now.0 => self.flush_at.store(second, Ordering::Relaxed),
@@ -429,10 +449,17 @@ impl Engine for Memory {
                 self.watermark.fetch_max(self.latest_version(), Ordering::Relaxed);
             }
         }
+        Ok(Commit::NONE)
     }
 
-    fn scan(&self, from: Cursor, steps: usize, now: Now, f: impl FnMut(&Entry<'_>)) -> Option<Cursor> {
-        self.visit(from, steps, now, f)
+    fn scan<'w>(
+        &self,
+        from: &Cursor,
+        steps: usize,
+        access: impl Into<Access<'w>>,
+        f: impl FnMut(&Entry<'_>),
+    ) -> Result<Answer<Option<Cursor>>, StoreError> {
+        Ok(Answer::Ready(self.visit(from, steps, access.into().now, f)))
     }
 
     fn tick(&self, now: Now, budget: usize) -> bool {

@@ -10,7 +10,7 @@ use super::item::{EXPIRY, FLAGS, LARGE, LARGE_TAIL, OPTIONS, Shape};
 use super::pool::AppendPoint;
 use super::slot::Slot;
 use super::{Found, Memory, count};
-use crate::heap::{Growth, Pinned, Prefix};
+use crate::heap::{Growth, Holder, Prefix};
 use crate::moved;
 use crate::{Now, StoreError};
 
@@ -26,7 +26,7 @@ pub(super) enum Shortage {
     /// Pages for a block to grow by.
     Growth(usize),
     /// A block for a value of this length; with an old value that should be copied there, and the offset.
-    Block(usize, Option<(Pinned, usize)>),
+    Block(usize, Option<(Holder, usize)>),
     /// Nothing helps.
     Never(StoreError),
 }
@@ -173,7 +173,7 @@ impl Memory {
             .prepared
             .take_if(|prepared| prepared.serves(length, copy))
         else {
-            let copy = copy.map(|(old, offset)| (Pinned::hold(old), offset));
+            let copy = copy.map(|(old, offset)| (Holder::hold(old), offset));
             return Err(Shortage::Block(length, copy));
         };
         let (pinned, copy) = fill(prepared, source, length, copy.is_some());
@@ -360,7 +360,7 @@ fn fill(
     source: Source<'_>,
     length: usize,
     copied: bool,
-) -> (Pinned, Option<(Pinned, usize)>) {
+) -> (Holder, Option<(Holder, usize)>) {
     let Prepared { mut block, copy } = prepared;
     let (before, parts, after) = source.pieces();
     let mut rest = block.bytes_mut(length);
@@ -383,5 +383,5 @@ fn fill(
         rest = behind;
     }
     moved::add(bytes_moved);
-    (Pinned::new(block, length), copy)
+    (Holder::new(block, length), copy)
 }

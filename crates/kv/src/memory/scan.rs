@@ -16,15 +16,19 @@ struct Position {
 }
 
 impl Position {
-    fn of(cursor: Cursor) -> Position {
+    fn of(cursor: &Cursor) -> Position {
+        let number = match cursor {
+            Cursor::Number(number) => *number,
+            Cursor::Start | Cursor::After(_) => 0,
+        };
         Position {
-            index: cursor.0 & !(MERGES_MASK << INDEX_BITS),
-            merges: cursor.0 >> INDEX_BITS,
+            index: number & !(MERGES_MASK << INDEX_BITS),
+            merges: number >> INDEX_BITS,
         }
     }
 
     fn cursor(self) -> Cursor {
-        Cursor(self.merges << INDEX_BITS | self.index)
+        Cursor::Number(self.merges << INDEX_BITS | self.index)
     }
 }
 
@@ -33,7 +37,7 @@ impl Memory {
     /// upwards misses nothing. When buckets were merged meanwhile, items may have moved the other way; then it begins anew.
     pub(super) fn visit(
         &self,
-        from: Cursor,
+        from: &Cursor,
         steps: usize,
         now: Now,
         mut f: impl FnMut(&Entry<'_>),

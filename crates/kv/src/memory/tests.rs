@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::*;
-use crate::{Change, New};
+use crate::{Change, Need, New};
 
 pub(super) const NOW: Now = Now(1_000_000);
 
@@ -15,14 +15,16 @@ fn set(memory: &Memory, key: u64, value: &[u8]) -> u64 {
 
 pub(super) fn set_to(memory: &Memory, key: u64, value: &[u8]) -> Result<u64, StoreError> {
     let (key, parts) = (key.to_le_bytes(), [value]);
-    let outcome = memory.write(&memory.key(&key), NOW, |_| (Decision::Put(New::new(&parts)), ()));
+    let outcome = memory.write(&memory.key(&key), NOW, Need::Nothing, |_| {
+        (Decision::Put(New::new(&parts)), ())
+    });
     outcome.map(|((), cas)| cas)
 }
 
 pub(super) fn remove(memory: &Memory, key: u64) {
     let key = key.to_le_bytes();
     memory
-        .write(&memory.key(&key), NOW, |_| (Decision::Remove, ()))
+        .write(&memory.key(&key), NOW, Need::Nothing, |_| (Decision::Remove, ()))
         .unwrap();
 }
 
@@ -31,7 +33,7 @@ pub(super) fn get(memory: &Memory, key: u64) -> Option<(Vec<u8>, u64)> {
     let seen = memory.read(&memory.key(&key), NOW, |entry| {
         entry.map(|entry| (entry.bytes().to_vec(), entry.cas()))
     });
-    seen.ready().unwrap()
+    seen.unwrap().ready().unwrap()
 }
 
 /// An item that's four thousand million writes old no longer fits the version field of a new arena. It must keep its cas
@@ -75,9 +77,11 @@ fn old_items_keep_their_cas_when_they_move() {
         cas: crate::Cas::Next,
         ..Change::default()
     });
-    let (_, cas) = memory.write(&memory.key(&key), NOW, |_| (change, ())).unwrap();
+    let (_, cas) = memory
+        .write(&memory.key(&key), NOW, Need::Value, |_| (change, ()))
+        .unwrap();
     assert!(cas > 6 << 30 && get(&memory, 5).unwrap().1 == cas);
-    memory.flush(None, NOW);
+    memory.flush(None, NOW).unwrap();
     assert!((0..300).all(|key| get(&memory, key).is_none()));
 }
 
@@ -115,7 +119,9 @@ fn chains_grow_and_shrink() {
         );
         let bytes = key.to_le_bytes();
         memory
-            .write(&memory.key(&bytes), NOW, |_| (Decision::Remove, ()))
+            .write(&memory.key(&bytes), NOW, Need::Nothing, |_| {
+                (Decision::Remove, ())
+            })
             .unwrap();
         assert_eq!(get(&memory, key), None);
     }
@@ -232,9 +238,9 @@ fn a_store_that_goes_frees_its_blocks() {
     let key = 99u64.to_le_bytes();
     let held = memory.read(&memory.key(&key), NOW, |entry| match entry.unwrap().value() {
         crate::Value::Shared(pinned) => pinned,
-        crate::Value::Bytes(_) => panic!("it is large"),
+        other => panic!("a block holds it, not {other:?}"),
     });
-    let held = held.ready().unwrap();
+    let held = held.unwrap().ready().unwrap();
     let heap = Arc::downgrade(&memory.heap);
     drop(memory);
     assert_eq!(heap.upgrade().unwrap().pinned(), Heap::cost(200_000));

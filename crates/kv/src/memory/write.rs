@@ -9,8 +9,9 @@ use super::item::{CAS, EXPIRY, FETCHED, Item, LARGE, OPTIONS, STALE, Shape, WON}
 use super::place::{Done, Shortage};
 use super::{Found, Memory, count};
 use crate::decision::Cas;
+use crate::heap::Holder;
 use crate::region::PAGE;
-use crate::{Change, Decision, Edit, Entry, Expiry, Key, New, Now, Payload, Pinned, StoreError};
+use crate::{Change, Decision, Edit, Entry, Expiry, Key, Need, New, Now, Payload, Pinned, StoreError};
 
 /// Attempts of one write. Alone, it needs four at most: each that fails is given a block, a page, pages to grow by or an
 /// arena, and only of the arena can other threads take its share. Among threads that take every arena away before this one
@@ -23,6 +24,7 @@ impl Memory {
         &self,
         key: &Key<'_>,
         now: Now,
+        need: Need,
         mut f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
     ) -> Result<(R, u64), StoreError> {
         let mut call = Call::new(key, now);
@@ -31,8 +33,10 @@ impl Memory {
             let guard = self.table.lock(key.hash);
             let (found, _) = self.find(&guard, key, now);
             let (decision, answer) = match found {
-                Some(found) => f(Some(&self.entry(found.location, guard.item(found.location)))),
-                None => f(None),
+                Some(found) if need != Need::Nothing => {
+                    f(Some(&self.entry(found.location, guard.item(found.location))))
+                }
+                _ => f(None),
             };
             match self.decide(&guard, found, &mut call, decision) {
                 Ok(done) => {
@@ -127,12 +131,10 @@ impl Memory {
         };
         let done = match new.value {
             Payload::Parts(parts) => self.place(guard, found, call, wanted, Source::Parts(parts)),
-            Payload::Pinned(pinned) if pinned.len() > self.limits.small_max && self.owns(pinned) => {
-                self.place(guard, found, call, wanted, Source::Adopt(pinned))
-            }
-            Payload::Pinned(pinned) => {
-                self.place(guard, found, call, wanted, Source::Parts(&[pinned.as_ref()]))
-            }
+            Payload::Pinned(pinned) => match self.own_block(pinned) {
+                Some(block) => self.place(guard, found, call, wanted, Source::Adopt(block)),
+                None => self.place(guard, found, call, wanted, Source::Parts(&[pinned.as_ref()])),
+            },
         }?;
         if let Some(found) = found {
             self.note_write(guard, found);
@@ -141,8 +143,10 @@ impl Memory {
         Ok(done)
     }
 
-    fn owns(&self, pinned: &Pinned) -> bool {
-        pinned.block().belongs_to(&self.heap)
+    /// The block of a large value that was received into memory of this store.
+    fn own_block<'p>(&self, pinned: &'p Pinned) -> Option<&'p Holder> {
+        let block = pinned.holder()?;
+        (block.len() > self.limits.small_max && block.block().belongs_to(&self.heap)).then_some(block)
     }
 
     /// Being written anew makes an item worth more, as being read does.

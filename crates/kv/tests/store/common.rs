@@ -1,15 +1,23 @@
 //! Helpers of the tests.
 
-use kv::{Answer, Decision, Engine, Entry, New, Now, Pinned, Store, StoreError, Value};
+use kv::{Answer, Decision, Engine, Entry, New, Now, Pinned, Store, StoreError, Stored, Value};
 
 /// A store from its name.
 pub(crate) fn open(uri: &str) -> Store {
     Store::open(uri).expect("a store name written by a test").0
 }
 
-/// The answer of an engine that always has it ready.
-pub(crate) fn ready<R>(answer: Answer<R>) -> R {
+/// The answer of a read in memory.
+pub(crate) fn ready<R>(answer: Result<Answer<R>, StoreError>) -> R {
+    let answer = answer.expect("the memory engine can read everything");
     answer.ready().expect("the memory engine answers at once")
+}
+
+/// The answer of an update in memory, and the CAS afterwards.
+pub(crate) fn stored<R>(stored: Result<Answer<Stored<R>>, StoreError>) -> Result<(R, u64), StoreError> {
+    let stored = stored?.ready().expect("the memory engine answers at once");
+    assert!(stored.commit.is_none(), "a cache promises nothing");
+    Ok((stored.answer, stored.cas))
 }
 
 /// Stores a value that never expires.
@@ -19,7 +27,7 @@ pub(crate) fn set(store: &Store, key: &[u8], value: &[u8], now: Now) -> Result<u
 
 /// Stores an item.
 pub(crate) fn put(store: &Store, key: &[u8], new: New<'_>, now: Now) -> Result<u64, StoreError> {
-    ready(store.update(&store.key(key), now, |_| (Decision::Put(new), ()))).map(|((), cas)| cas)
+    stored(store.update(&store.key(key), now, |_| (Decision::Put(new), ()))).map(|((), cas)| cas)
 }
 
 /// Does something to an item; tells whether there was one, and its CAS afterwards.
@@ -29,7 +37,7 @@ pub(crate) fn apply(
     decision: Decision<'_>,
     now: Now,
 ) -> Result<(bool, u64), StoreError> {
-    ready(store.update(&store.key(key), now, |entry| (decision, entry.is_some())))
+    stored(store.update(&store.key(key), now, |entry| (decision, entry.is_some())))
 }
 
 /// The value of a key.
@@ -49,7 +57,7 @@ pub(crate) fn hold(store: &Store, key: &[u8], now: Now) -> Option<Pinned> {
     ready(store.read(&store.key(key), now, |entry| {
         entry.and_then(|entry| match entry.value() {
             Value::Shared(pinned) => Some(pinned),
-            Value::Bytes(_) => None,
+            _ => None,
         })
     }))
 }

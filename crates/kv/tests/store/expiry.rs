@@ -146,7 +146,7 @@ fn a_flush_hides_what_was_and_not_what_comes() {
         now,
     )
     .expect("there's room");
-    store.flush(None, now);
+    store.flush(None, now).expect("a cache can be flushed");
     put(
         &store,
         b"new",
@@ -172,7 +172,9 @@ fn a_flush_hides_what_was_and_not_what_comes() {
 fn a_flush_can_wait_for_its_second() {
     let store = open("memory:?capacity=64MiB");
     set(&store, b"before", b"v", Now(START)).expect("there's room");
-    store.flush(Some(START + 5), Now(START));
+    store
+        .flush(Some(START + 5), Now(START))
+        .expect("a cache can be flushed");
     set(&store, b"between", b"v", Now(START + 4)).expect("there's room");
     assert!(get(&store, b"before", Now(START + 4)).is_some());
     set(&store, b"after", b"v", Now(START + 5)).expect("there's room");
@@ -184,8 +186,12 @@ fn a_flush_can_wait_for_its_second() {
         );
     }
     // A later flush replaces one that still waits.
-    store.flush(Some(START + 10), Now(START + 6));
-    store.flush(Some(START + 20), Now(START + 6));
+    store
+        .flush(Some(START + 10), Now(START + 6))
+        .expect("a cache can be flushed");
+    store
+        .flush(Some(START + 20), Now(START + 6))
+        .expect("a cache can be flushed");
     assert!(get(&store, b"after", Now(START + 12)).is_some());
     assert!(get(&store, b"after", Now(START + 20)).is_none());
 }
@@ -209,7 +215,7 @@ fn flushed_memory_comes_back() {
             (22_000..30_000).contains(&stored),
             "{stored} items in round {round}"
         );
-        store.flush(None, Now(START));
+        store.flush(None, Now(START)).expect("a cache can be flushed");
     }
 }
 

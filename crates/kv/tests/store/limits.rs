@@ -146,7 +146,7 @@ fn large_values_are_adopted_without_a_copy() {
     let value = ready(store.read(&store.key(b"k"), NOW, |entry| {
         entry.map(|entry| entry.value()).and_then(|value| match value {
             Value::Shared(pinned) => Some(pinned),
-            Value::Bytes(_) => None,
+            _ => None,
         })
     }));
     let value = value.expect("a large value is shared");
@@ -166,7 +166,7 @@ fn held_values_count_until_the_last_clone_is_gone() {
         held.extend(ready(store.read(&store.key(b"k"), NOW, |entry| {
             entry.and_then(|entry| match entry.value() {
                 Value::Shared(pinned) => Some(pinned),
-                Value::Bytes(_) => None,
+                _ => None,
             })
         })));
     };

@@ -333,12 +333,14 @@ impl World {
 
     fn flush(&mut self) {
         if self.random.below(2) == 0 {
-            self.store.flush(None, self.now);
+            self.store.flush(None, self.now).expect("a cache can be flushed");
             self.model.flush_at = None;
             self.model.items.clear();
         } else {
             let at = self.now.0 + 1 + self.random.below(4) as u32;
-            self.store.flush(Some(at), self.now);
+            self.store
+                .flush(Some(at), self.now)
+                .expect("a cache can be flushed");
             self.model.flush_at = Some(at);
         }
     }
@@ -359,9 +361,9 @@ impl World {
     fn scan(&mut self) {
         let (mut seen_items, mut cursor) = (BTreeMap::new(), Some(Cursor::default()));
         while let Some(from) = cursor {
-            cursor = self.store.scan(from, 7, self.now, |entry| {
+            cursor = ready(self.store.scan(&from, 7, self.now, |entry| {
                 assert_eq!(seen_items.insert(entry.key().to_vec(), seen(entry)), None);
-            });
+            }));
         }
         if self.evicting {
             self.model.items.retain(|key, _| seen_items.contains_key(key));

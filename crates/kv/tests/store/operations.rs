@@ -6,8 +6,15 @@
 use std::collections::BTreeMap;
 
 use kv::{
-    Cas, Change, Cursor, Decision, Edit, Engine, Expiry, New, Now, Payload, Pinned, Store, StoreError, Value,
+    Answer, Cas, Change, Cursor, Decision, Edit, Engine, Expiry, New, Now, Payload, Pinned, Store,
+    StoreError, Value,
 };
+
+/// The answer of a store in memory.
+fn ready<R>(answer: Result<Answer<R>, StoreError>) -> R {
+    let answer = answer.expect("the memory engine can read everything");
+    answer.ready().expect("the memory engine answers at once")
+}
 
 /// Operations in one run; more find nothing that a fresh run does not find sooner.
 const OPERATIONS_MAX: usize = 400;
@@ -127,7 +134,7 @@ impl World<'_> {
                 expiry: entry.expiry(),
             })
         });
-        let seen = seen.ready().expect("memory answers at once");
+        let seen = ready(seen);
         if self.evicts && seen.is_none() {
             self.items.remove(&key);
         }
@@ -142,8 +149,9 @@ impl World<'_> {
         let done = self.store.update(&self.store.key(&[key]), self.now, |entry| {
             (decision, entry.is_some())
         });
-        match done.ready().expect("memory answers at once") {
-            Ok((there, _)) => {
+        match done {
+            Ok(done) => {
+                let there = ready(Ok(done)).answer;
                 // The item itself may have gone while room was made.
                 if self.evicts && !there {
                     self.items.remove(&key);
@@ -237,9 +245,9 @@ impl World<'_> {
             .store
             .read(&self.store.key(&[key]), self.now, |entry| match entry?.value() {
                 Value::Shared(pinned) => Some(pinned),
-                Value::Bytes(_) => None,
+                _ => None,
             });
-        if let Some(pinned) = held.ready().expect("memory answers at once") {
+        if let Some(pinned) = ready(held) {
             let value = pinned.as_ref().to_vec();
             self.held.push((pinned, value));
         }
@@ -272,7 +280,7 @@ impl World<'_> {
     }
 
     fn flush(&mut self) {
-        self.store.flush(None, self.now);
+        self.store.flush(None, self.now).expect("a cache can be flushed");
         self.items.clear();
     }
 
@@ -307,9 +315,9 @@ impl World<'_> {
         let mut seen = BTreeMap::new();
         let mut cursor = Some(Cursor::default());
         while let Some(from) = cursor {
-            cursor = self.store.scan(from, 7, self.now, |entry| {
+            cursor = ready(self.store.scan(&from, 7, self.now, |entry| {
                 seen.insert(entry.key()[0], entry.bytes().to_vec());
-            });
+            }));
         }
         let expected: BTreeMap<u8, Vec<u8>> = self
             .items

@@ -1,6 +1,6 @@
 //! A write that is refused costs no other item, and a capacity that cannot be reached yet evicts nothing in vain.
 
-use crate::common::{apply, get, hold, open, ready, set};
+use crate::common::{apply, get, hold, open, set, stored};
 use kv::{Decision, Edit, Engine, Now, Payload, Pinned, Store, StoreError};
 
 const NOW: Now = Now(1_000_000);
@@ -94,7 +94,7 @@ fn a_capacity_below_what_readers_hold_evicts_nothing_in_vain() {
 #[test]
 fn a_refused_write_leaves_the_old_value() {
     let (store, held) = crowded("8MiB");
-    let refused = ready(store.update(&store.key(&key(5)), NOW, |_| {
+    let refused = stored(store.update(&store.key(&key(5)), NOW, |_| {
         (Decision::Put(kv::New::new(&[&[0; 7 << 20]])), ())
     }));
     assert_eq!(refused, Err(StoreError::OutOfMemory));

@@ -1,15 +1,15 @@
 //! Get, GAT and Touch with their quiet forms and those that return the key.
 
 use io::Output;
-use kv::{Decision, Engine, Entry, Key, Pinned, Value};
+use kv::{Decision, Engine, Entry, Key, Need};
 use wire::Parsed;
 use wire::memcached::binary::{self, Operation, Request, Status};
 
-use super::{expiry, failure};
+use super::{expiry, fail, failure};
 use crate::ahead::ahead;
-use crate::operations::{Exchange, settled};
-use crate::piece;
-use crate::progress::Progress;
+use crate::operations::{Exchange, Failure};
+use crate::piece::{self, Large};
+use crate::progress::{Next, Progress};
 
 /// So many requests are parsed ahead, hashed and prefetched before the first is executed.
 const BATCH: usize = 16;
@@ -26,8 +26,10 @@ pub(super) fn run(
     let store = exchange.store();
     let key = store.key(first.key);
     let Some((second, length)) = next(&input[used..]) else {
-        value(exchange, first, &key, out);
-        return Progress::Done(used);
+        return match value(exchange, first, &key, out) {
+            Ok(()) => Progress::Done(used),
+            Err(Cold) => Progress::Stop(0, Next::Fetch),
+        };
     };
     store.prefetch(&key);
     let mut batch = [(*first, key, used); BATCH];
@@ -42,10 +44,14 @@ pub(super) fn run(
         following = if len < BATCH { next(&input[end..]) } else { None };
     }
     let batch = &batch[..len];
+    let mut done = 0;
     for (request, key, end) in ahead(store, batch, |(_, key, _)| Some(*key)) {
-        value(exchange, request, key, out);
+        if let Err(Cold) = value(exchange, request, key, out) {
+            return Progress::Stop(done, Next::Fetch);
+        }
+        done = *end;
         if out.full() {
-            return Progress::Done(*end);
+            return Progress::Done(done);
         }
     }
     Progress::Done(batch[len - 1].2)
@@ -68,13 +74,28 @@ fn with_key(request: &Request<'_>) -> bool {
     )
 }
 
-fn value(exchange: &Exchange<'_>, request: &Request<'_>, key: &Key<'_>, out: &mut Output) {
+/// The item has to be fetched.
+struct Cold;
+
+fn value(
+    exchange: &Exchange<'_>,
+    request: &Request<'_>,
+    key: &Key<'_>,
+    out: &mut Output,
+) -> Result<(), Cold> {
     let buffer = out.buffer();
-    let found = settled(exchange.store().read(key, exchange.now, |entry| {
+    let found = exchange.read(key, Need::Value, |entry| {
         Some(append(request, entry?, true, buffer))
-    }));
-    exchange.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
-    finish(request, found, out);
+    });
+    match found {
+        Ok(found) => {
+            exchange.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
+            finish(request, found, out);
+        }
+        Err(Failure::Cold) => return Err(Cold),
+        Err(error) => fail(request, error, out.buffer()),
+    }
+    Ok(())
 }
 
 /// Answers GAT and Touch.
@@ -89,15 +110,24 @@ pub(super) fn touch(
     let expiry = expiry(exptime, exchange);
     let buffer = out.buffer();
     let start = buffer.len();
-    let touched = exchange.update(&key, |entry| {
+    let need = if with_value { Need::Value } else { Need::Facts };
+    let touched = exchange.update(&key, need, |entry| {
         buffer.truncate(start);
         (
             Decision::touch(expiry),
             entry.map(|entry| append(request, entry, with_value, buffer)),
         )
     });
-    // An item that could not be moved to its new expiry is a miss for the client.
-    let found = touched.ok().and_then(|(found, _)| found);
+    let found = match touched {
+        Ok((found, _)) => found,
+        Err(failure) => {
+            out.buffer().truncate(start);
+            match failure.or_miss() {
+                Ok(found) => found,
+                Err(failure) => return fail(request, failure, out.buffer()),
+            }
+        }
+    };
     if found.is_none() {
         out.buffer().truncate(start);
     }
@@ -106,9 +136,9 @@ pub(super) fn touch(
 }
 
 /// Appends what is not yet there: a large value, or that there is none.
-fn finish(request: &Request<'_>, found: Option<(u64, Option<Pinned>)>, out: &mut Output) {
+fn finish(request: &Request<'_>, found: Option<(u64, Option<Large>)>, out: &mut Output) {
     match found {
-        Some((_, Some(pinned))) => piece::push(out, pinned, false),
+        Some((_, Some(large))) => piece::push(out, large, false),
         Some(_) => {}
         None if request.opcode.quiet() => {}
         None if with_key(request) => {
@@ -133,7 +163,7 @@ fn append(
     entry: &Entry<'_>,
     with_value: bool,
     out: &mut Vec<u8>,
-) -> (u64, Option<Pinned>) {
+) -> (u64, Option<Large>) {
     let key = if with_key(request) { request.key } else { &[] };
     let length = if with_value { entry.len() } else { 0 };
     let Ok(length_sent) = u32::try_from(length + 4 + key.len() as u64) else {
@@ -150,12 +180,8 @@ fn append(
         key,
         length_sent,
     );
-    match entry.value() {
-        _ if !with_value => (length, None),
-        Value::Bytes(bytes) => {
-            out.extend_from_slice(bytes);
-            (length, None)
-        }
-        Value::Shared(pinned) => (length, Some(pinned)),
+    match with_value {
+        true => (length, piece::append(entry.value(), b"", out)),
+        false => (length, None),
     }
 }

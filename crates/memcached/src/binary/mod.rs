@@ -3,18 +3,22 @@
 //! memcached answers it strictly in order although it carries identifiers, and clients rely on that; so do we.
 
 mod get;
+mod look_ahead;
 mod rare;
 mod sasl;
 mod store;
+
+use std::ops::Range;
 
 use io::{Output, Took};
 use kv::{Engine, Payload, StoreError};
 use wire::Parsed;
 use wire::memcached::binary::{self, Error, Opcode, Operation, Request, Status};
 
-use crate::operations::Exchange;
 use crate::operations::remove::{Removal, Removed};
+use crate::operations::{Exchange, Failure};
 use crate::progress::{Next, Progress, Reason};
+use crate::waits::{self, Reply, Waits};
 
 /// The state of a binary connection between two exchanges.
 #[derive(Debug, Default)]
@@ -65,6 +69,13 @@ impl State {
         }
     }
 
+    /// Answers a storage command whose value was received and could not be committed.
+    pub(crate) fn failed(exchange: &Exchange<'_>, head: &[u8], error: StoreError, out: &mut Vec<u8>) {
+        if let Parsed::Done(Ok(request), _) = parse(exchange, head) {
+            failure(&request, waits::status(error), out);
+        }
+    }
+
     /// The rest of a value is thrown away before the next request.
     pub(crate) fn swallow(&mut self, bytes: u64) {
         self.swallow = bytes;
@@ -78,7 +89,14 @@ impl State {
             }
             Parsed::Done(Ok(request), used) => match request.operation {
                 Operation::Get { .. } => get::run(exchange, &request, input, used, out),
-                _ => self.execute(exchange, &request, input, used, out),
+                _ => {
+                    let start = out.buffer().len();
+                    let progress = self.execute(exchange, &request, input, used, out);
+                    match exchange.waits.get() {
+                        None => progress,
+                        Some(waits) => after(waits, &request, progress, start..out.buffer().len()),
+                    }
+                }
             },
             Parsed::Done(Err(error), used) => self.refuse(exchange, error, used, out),
             Parsed::More(need) => Progress::Wait(need),
@@ -164,7 +182,27 @@ fn delete(exchange: &Exchange<'_>, request: &Request<'_>, out: &mut Vec<u8>) {
         Removed::Done => success(request, out),
         Removed::NotFound => failure(request, Status::NotFound, out),
         Removed::Exists => failure(request, Status::Exists, out),
-        Removed::NoMemory => failure(request, Status::OutOfMemory, out),
+        Removed::Failed(error) => fail(request, error, out),
+    }
+}
+
+/// What follows a request of a connection that has to wait: a request that found something cold is executed again, and the
+/// response of one that has written something is true only once that is committed.
+#[cold]
+fn after(waits: &Waits, request: &Request<'_>, progress: Progress, reply: Range<usize>) -> Progress {
+    if waits.is_cold() {
+        return Progress::Stop(0, Next::Fetch);
+    }
+    let (opcode, opaque) = (request.opcode, request.opaque);
+    waits.promise(reply, Reply::Binary { opcode, opaque });
+    progress
+}
+
+/// Appends an error of the store; nothing for a request that will be executed again.
+#[cold]
+fn fail(request: &Request<'_>, error: Failure, out: &mut Vec<u8>) {
+    if let Failure::Store(error) = error {
+        failure(request, waits::status(error), out);
     }
 }
 

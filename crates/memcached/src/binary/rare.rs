@@ -4,9 +4,9 @@ use io::Output;
 use kv::Engine;
 use wire::memcached::binary::{self, Operation, Request, Status};
 
-use super::{expiry, failure, success};
-use crate::operations::Exchange;
+use super::{expiry, fail, failure, success};
 use crate::operations::count::{Count, Counted};
+use crate::operations::{Exchange, Failure};
 use crate::progress::Progress;
 use crate::progress::{Dump, Next};
 use crate::statistics::{self, Group};
@@ -41,6 +41,7 @@ pub(super) fn arithmetic(exchange: &Exchange<'_>, request: &Request<'_>, out: &m
         Counted::Exists => failure(request, Status::Exists, out),
         Counted::NotNumeric => failure(request, Status::NonNumeric, out),
         Counted::NoMemory => failure(request, Status::OutOfMemory, out),
+        Counted::Failed(error) => fail(request, error, out),
     }
 }
 
@@ -49,8 +50,10 @@ pub(super) fn flush(exchange: &Exchange<'_>, request: &Request<'_>, exptime: u32
         return failure(request, Status::AuthenticationFailed, out);
     }
     exchange.counters.cmd_flush.add(1);
-    exchange.flush(i64::from(exptime));
-    success(request, out);
+    match exchange.flush(i64::from(exptime)) {
+        Ok(()) => success(request, out),
+        Err(error) => fail(request, Failure::Store(error), out),
+    }
 }
 
 pub(super) fn version(exchange: &Exchange<'_>, request: &Request<'_>, out: &mut Vec<u8>) {

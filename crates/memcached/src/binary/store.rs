@@ -4,7 +4,7 @@ use io::Output;
 use kv::{Engine, Payload, StoreError};
 use wire::memcached::binary::{Concatenate, Operation, Request, Status, StoreVerb};
 
-use super::{State, expiry, failure, success_with_cas};
+use super::{State, expiry, fail, failure, success_with_cas};
 use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::Progress;
@@ -28,7 +28,7 @@ impl State {
         }
         let mode = mode(request);
         if let Some(written) = exchange.refuse(request.key, mode, forgets(request), length as u64) {
-            failure(request, early_status(written), out.buffer());
+            refuse(request, written, out.buffer());
             self.swallow = length as u64;
             return Progress::Done(used);
         }
@@ -60,7 +60,7 @@ pub(super) fn finish(exchange: &Exchange<'_>, request: &Request<'_>, value: Payl
         Written::Exists => Status::Exists,
         Written::NotFound => Status::NotFound,
         Written::NotStored => not_stored(request),
-        written => early_status(written),
+        written => return refuse(request, written, out),
     };
     failure(request, status, out);
 }
@@ -68,9 +68,9 @@ pub(super) fn finish(exchange: &Exchange<'_>, request: &Request<'_>, value: Payl
 /// Answers a request whose value the store has no memory to receive.
 pub(super) fn no_room(exchange: &Exchange<'_>, request: &Request<'_>, error: StoreError, out: &mut Vec<u8>) {
     let key = exchange.store().key(request.key);
-    failure(
+    refuse(
         request,
-        early_status(exchange.refused_at_start(&key, forgets(request), error)),
+        exchange.refused_at_start(&key, forgets(request), error),
         out,
     );
 }
@@ -111,9 +111,11 @@ fn not_stored(request: &Request<'_>) -> Status {
     }
 }
 
-fn early_status(written: Written) -> Status {
+/// Answers why a value was not stored.
+fn refuse(request: &Request<'_>, written: Written, out: &mut Vec<u8>) {
     match written {
-        Written::TooLarge => Status::TooLarge,
-        _ => Status::OutOfMemory,
+        Written::TooLarge => failure(request, Status::TooLarge, out),
+        Written::Failed(error) => fail(request, error, out),
+        _ => failure(request, Status::OutOfMemory, out),
     }
 }

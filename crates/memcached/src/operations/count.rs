@@ -1,9 +1,9 @@
 //! Arithmetic on values: incr, decr, ma and the binary commands.
 
-use kv::{Decision, Edit, Entry, Expiry, Key, New, Payload, StoreError};
+use kv::{Decision, Edit, Entry, Expiry, Key, Need, New, Payload, StoreError};
 
-use super::Exchange;
 use super::number::{self, NUMBER_LENGTH_MAX, Numbers, Parts};
+use super::{Exchange, Failure};
 
 /// An operation on a number.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,8 @@ pub(crate) enum Counted {
     Exists,
     NotNumeric,
     NoMemory,
+    /// The store failed, or the operation has to be carried out later.
+    Failed(Failure),
 }
 
 /// The decision for an item.
@@ -48,10 +50,13 @@ impl Exchange<'_> {
         let counted = loop {
             let numbers = Numbers::default();
             let parts = Parts::default();
-            match self.update(key, |entry| decide(entry, count, &numbers, &parts)) {
+            match self.update(key, Need::Value, |entry| decide(entry, count, &numbers, &parts)) {
                 Ok((Outcome::Ended(counted), cas)) => break counted.with_cas(cas),
                 Ok((Outcome::Again, _)) => {}
-                Err(StoreError::TooLarge { .. } | _) => break Counted::NoMemory,
+                Err(Failure::Store(
+                    StoreError::TooLarge { .. } | StoreError::OutOfMemory | StoreError::UploadsFull,
+                )) => break Counted::NoMemory,
+                Err(failure) => break Counted::Failed(failure),
             }
         };
         self.tally(count.increment, counted);

@@ -11,13 +11,15 @@ pub(crate) mod number;
 pub(crate) mod remove;
 pub(crate) mod write;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use kv::{Answer, Decision, Engine, Entry, Key, Now, Store, StoreError};
+use kv::{Access, Answer, Commit, Decision, Engine, Entry, Key, Need, Now, Store, StoreError};
 
 use crate::counters::Counters;
 use crate::endpoint::{Endpoint, Login};
 use crate::service::Service;
+use crate::waits::Waits;
 use crate::watch::{Kinds, line};
 
 /// Bytes of large values that one exchange may copy before the connection lets others have their turn. A command that copies
@@ -39,6 +41,27 @@ pub(crate) struct Exchange<'s> {
     pub(crate) connection: u32,
     /// What [`kv::bytes_moved`] was when the exchange began.
     pub(crate) bytes_moved: u64,
+    /// What the connection will have to wait for after the exchange.
+    pub(crate) waits: &'s OnceCell<Box<Waits>>,
+}
+
+/// Why an operation was not carried out. Nothing was changed, counted or told to watchers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// It has to wait for a device or another machine, and is carried out by a later exchange.
+    Cold,
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl Failure {
+    /// A change of an item for which a cache has no memory looks to its client as if the item were gone.
+    pub(crate) fn or_miss<R: Default>(self) -> Result<R, Failure> {
+        match self {
+            Failure::Store(StoreError::OutOfMemory) => Ok(R::default()),
+            failure => Err(failure),
+        }
+    }
 }
 
 impl<'s> Exchange<'s> {
@@ -63,13 +86,72 @@ impl<'s> Exchange<'s> {
         &self.service.store
     }
 
+    /// Reads an item, counting as an access.
+    #[inline]
+    pub(crate) fn read<R>(
+        &self,
+        key: &Key<'_>,
+        need: Need,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<R, Failure> {
+        self.settle(self.store().read(key, self.access(need), f))
+    }
+
+    /// Reads an item without counting as an access.
+    pub(crate) fn peek<R>(
+        &self,
+        key: &Key<'_>,
+        need: Need,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<R, Failure> {
+        self.settle(self.store().peek(key, self.access(need), f))
+    }
+
     /// The one read-modify-write; answers what the closure answered and the cas afterwards.
+    #[inline]
     pub(crate) fn update<'v, R>(
         &self,
         key: &Key<'_>,
+        need: Need,
         f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
-    ) -> Result<(R, u64), StoreError> {
-        settled(self.store().update(key, self.now, f))
+    ) -> Result<(R, u64), Failure> {
+        let stored = self.settle(self.store().update(key, self.access(need), f))?;
+        self.written(stored.commit);
+        Ok((stored.answer, stored.cas))
+    }
+
+    /// Notes a write, whose reply has to wait for its commit.
+    #[inline]
+    pub(crate) fn written(&self, commit: Commit) {
+        if !commit.is_none() {
+            self.waits().add(commit);
+        }
+    }
+
+    #[inline]
+    fn access(&self, need: Need) -> Access<'s> {
+        Access {
+            now: self.now,
+            need,
+            warm: self.waits.get().map(|waits| &waits.warm),
+        }
+    }
+
+    #[inline]
+    fn settle<R>(&self, answer: Result<Answer<R>, StoreError>) -> Result<R, Failure> {
+        match answer {
+            Ok(Answer::Ready(answer)) => Ok(answer),
+            Ok(Answer::Cold) => {
+                self.waits().set_cold();
+                Err(Failure::Cold)
+            }
+            Err(error) => Err(Failure::Store(error)),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn waits(&self) -> &'s Waits {
+        self.waits.get_or_init(Box::default)
     }
 
     /// The login of a client, if it is who it claims to be.
@@ -119,29 +201,5 @@ impl<'s> Exchange<'s> {
                 line::item_get(out, id, key, found, self.connection)
             });
         }
-    }
-}
-
-/// The answer of a store that has its items at hand.
-///
-/// It is the only place of this crate that takes an [`Answer`] apart, and it cannot panic: the closures of `read`, `peek`
-/// and `update` borrow from their caller (the output, the request in the input), only they make an answer, and the future
-/// of an `Answer::Later` outlives every borrow. So there is no such future for these calls, whatever the engine; see
-/// [`Answer`], whose documentation lets the compiler prove it.
-///
-/// An engine that answers later will have calls which take what they need for good, and the service needs for them:
-///
-/// - **Replies in the order of the requests.** A request whose answer is not there opens an [`io::Replies`] entry in its
-///   place; later requests of the connection go on and their replies queue behind it. The reading commands then write
-///   into that reply instead of the exchange's output, so their encoders take the buffer as an argument already.
-/// - **Writes in the order of the requests, too,** for one key at least: a `get` after a `set` on the same connection
-///   must see it. Either the engine promises it for calls of one thread, or the session waits.
-/// - **A bound on open replies a connection**, at which the exchange ends as it does when its output is full.
-/// - **Owned exchanges:** `Exchange` borrows the service and the counters; what runs later holds the service's `Arc` instead.
-#[inline]
-pub(crate) fn settled<R>(answer: Answer<R>) -> R {
-    match answer {
-        Answer::Ready(answer) => answer,
-        Answer::Later(_) => unreachable!("the closure that makes the answer borrows from the caller"),
     }
 }

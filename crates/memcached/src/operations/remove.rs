@@ -1,8 +1,8 @@
 //! Deleting, and changing when an item ends.
 
-use kv::{Cas, Change, Decision, Entry, Expiry, Key, New};
+use kv::{Cas, Change, Decision, Entry, Expiry, Key, Need, New};
 
-use super::Exchange;
+use super::{Exchange, Failure};
 use crate::watch::{Kinds, line};
 
 /// How to delete.
@@ -39,18 +39,20 @@ pub(crate) enum Removed {
     Done,
     NotFound,
     Exists,
-    NoMemory,
+    /// The store failed, or the operation has to be carried out later.
+    Failed(Failure),
 }
 
 impl Exchange<'_> {
     /// Deletes an item, or leaves of it what was asked.
     pub(crate) fn remove(&self, key: &Key<'_>, removal: &Removal) -> Removed {
+        let (removed, length) = match self.update(key, Need::Facts, |entry| decide(entry, removal)) {
+            Ok((outcome, _)) => outcome,
+            Err(failure) => return Removed::Failed(failure),
+        };
         if self.detailed {
             self.service.detail.delete(key.bytes());
         }
-        let Ok(((removed, length), _)) = self.update(key, |entry| decide(entry, removal)) else {
-            return Removed::NoMemory;
-        };
         match removed {
             Removed::Done if removal.stale.is_none() => {
                 self.counters.delete_hits.add(1);
@@ -65,12 +67,15 @@ impl Exchange<'_> {
     }
 
     /// Changes when an item ends; answers whether there is one.
-    pub(crate) fn touch(&self, key: &Key<'_>, expiry: Expiry) -> bool {
+    pub(crate) fn touch(&self, key: &Key<'_>, expiry: Expiry) -> Result<bool, Failure> {
         let touch = |entry: Option<&Entry<'_>>| (Decision::touch(expiry), entry.map(Entry::len));
-        // A touch moves the item at most, and what cannot be moved stays as it was: not touched.
-        let found = self.update(key, touch).ok().and_then(|(length, _)| length);
+        let found = match self.update(key, Need::Facts, touch) {
+            Ok((length, _)) => length,
+            // A touch moves the item at most, and what cannot be moved stays as it was: not touched.
+            Err(failure) => failure.or_miss()?,
+        };
         self.touched(key.bytes(), found);
-        found.is_some()
+        Ok(found.is_some())
     }
 }
 

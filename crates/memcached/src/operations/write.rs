@@ -1,8 +1,8 @@
 //! Storing: set, add, replace, append, prepend, cas, and their combinations in the meta commands.
 
-use kv::{Decision, Edit, Engine, Entry, Expiry, Key, New, Payload, StoreError};
+use kv::{Decision, Edit, Engine, Entry, Expiry, Key, Need, New, Payload, StoreError};
 
-use super::Exchange;
+use super::{Exchange, Failure};
 use crate::clock::seconds_left;
 use crate::watch::{Kinds, line};
 
@@ -80,6 +80,8 @@ pub(crate) enum Written {
     NotFound,
     TooLarge,
     NoMemory,
+    /// The store failed, or the operation has to be carried out later.
+    Failed(Failure),
 }
 
 impl Written {
@@ -91,6 +93,7 @@ impl Written {
             Written::NotFound => "not_found",
             Written::TooLarge => "too_large",
             Written::NoMemory => "no_memory",
+            Written::Failed(_) => "failed",
         }
     }
 }
@@ -114,21 +117,31 @@ struct Outcome {
 impl Exchange<'_> {
     /// Stores a value.
     pub(crate) fn write(&self, key: &Key<'_>, write: &Write<'_>) -> Written {
-        self.counters.cmd_set.add(1);
-        if self.detailed {
-            self.service.detail.set(key.bytes());
-        }
-        let (written, found) = match self.update(key, |entry| decide(entry, write)) {
+        let (written, found) = match self.update(key, self.need(write), |entry| decide(entry, write)) {
             Ok((look, cas)) => {
                 self.count_comparison(write, &look);
                 (look.written.with_cas(cas), look.found)
             }
-            Err(error) => (self.refused(key, write, error), None),
+            Err(Failure::Cold) => return Written::Failed(Failure::Cold),
+            Err(Failure::Store(error)) => (self.refused(key, write, error), None),
         };
+        self.counters.cmd_set.add(1);
+        if self.detailed {
+            self.service.detail.set(key.bytes());
+        }
         if self.watched != Kinds::NONE {
             self.watch_write(key.bytes(), write, written, found);
         }
         written
+    }
+
+    /// What a write needs to see: a plain `set` nothing, unless a watcher is told what was there.
+    #[inline]
+    fn need(&self, write: &Write<'_>) -> Need {
+        match write.mode {
+            Mode::Set if self.watched == Kinds::NONE => Need::Nothing,
+            _ => Need::Facts,
+        }
     }
 
     /// Refuses a value before it was received, when its length alone is reason enough. `forget` is
@@ -144,18 +157,21 @@ impl Exchange<'_> {
         Some(written)
     }
 
-    /// No memory could be had for a value. What was there before a `set` must not survive it: the client would take
-    /// the old value for the new one.
+    /// A value was refused. What was there before a `set` must not survive that in a cache: the client would take the old value
+    /// for the new one. A store that keeps its items keeps the old one.
     pub(crate) fn refused_at_start(&self, key: &Key<'_>, forget: bool, error: StoreError) -> Written {
-        if forget {
-            // Removing needs no memory; that it cannot fail is the engine's promise.
-            let _ = self.update(key, |_| (Decision::Remove, ()));
+        if forget && self.store().is_cache() {
+            // Removing needs no memory; that it cannot fail is the promise of an engine that is a cache.
+            let _ = self.update(key, Need::Nothing, |_| (Decision::Remove, ()));
         }
         let (written, counter) = match error {
             StoreError::TooLarge { .. } | StoreError::KeyTooLong { .. } => {
                 (Written::TooLarge, &self.counters.store_too_large)
             }
-            _ => (Written::NoMemory, &self.counters.store_no_memory),
+            StoreError::OutOfMemory | StoreError::UploadsFull => {
+                (Written::NoMemory, &self.counters.store_no_memory)
+            }
+            error => return Written::Failed(Failure::Store(error)),
         };
         counter.add(1);
         written
@@ -164,7 +180,11 @@ impl Exchange<'_> {
     /// A value that would have fitted by itself and does not together with what was there is only not stored.
     fn refused(&self, key: &Key<'_>, write: &Write<'_>, error: StoreError) -> Written {
         let joins = matches!(write.mode, Mode::Append | Mode::Prepend);
-        if joins && self.store().fits(key.bytes().len(), write.value.len()).is_ok() {
+        let lacks_room = matches!(
+            error,
+            StoreError::TooLarge { .. } | StoreError::OutOfMemory | StoreError::UploadsFull
+        );
+        if joins && lacks_room && self.store().fits(key.bytes().len(), write.value.len()).is_ok() {
             return Written::NotStored;
         }
         self.refused_at_start(key, write.forget, error)

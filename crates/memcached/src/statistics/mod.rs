@@ -10,8 +10,7 @@ pub(crate) use classes::first_class;
 use std::fmt::{self, Display};
 use std::sync::PoisonError;
 
-use format::c;
-use kv::{Cursor, Engine, Expiry, Statistics};
+use kv::{Engine, Statistics};
 
 use crate::config::Dialects;
 use crate::operations::Exchange;
@@ -329,47 +328,6 @@ fn processor_time() -> (Seconds, Seconds) {
         }
     };
     (ticks(11), ticks(12))
-}
-
-/// Bytes that `stats cachedump` shows at most, and index buckets that it looks at for them.
-const CACHEDUMP_BYTES_MAX: usize = 2 << 20;
-const CACHEDUMP_STEPS_MAX: usize = 1 << 16;
-const CACHEDUMP_STEPS: usize = 64;
-
-/// `stats cachedump`: some keys.
-pub(crate) fn cachedump(exchange: &Exchange<'_>, limit: u32, out: &mut Vec<u8>) {
-    let limit = if limit == 0 { u32::MAX } else { limit };
-    let end = out.len() + CACHEDUMP_BYTES_MAX;
-    let mut shown = 0;
-    let mut cursor = Some(Cursor::default());
-    let mut steps = 0;
-    while let Some(from) = cursor
-        && shown < limit
-        && out.len() < end
-        && steps < CACHEDUMP_STEPS_MAX
-    {
-        steps += CACHEDUMP_STEPS;
-        cursor = exchange
-            .store()
-            .scan(from, CACHEDUMP_STEPS, exchange.now, |entry| {
-                if shown == limit || out.len() >= end || !is_printable(entry.key()) {
-                    return;
-                }
-                shown += 1;
-                let second = match entry.expiry() {
-                    Expiry::Never => 0,
-                    Expiry::At(second) => second,
-                };
-                c!(
-                    out,
-                    "ITEM %s [%llu b; %u s]\r\n",
-                    entry.key(),
-                    entry.len(),
-                    second
-                );
-            });
-    }
-    out.extend_from_slice(b"END\r\n");
 }
 
 /// Returns true if a key can stand in a line of text.

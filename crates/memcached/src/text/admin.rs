@@ -4,12 +4,12 @@
 //! and answered `OK`, so that scripts which send them keep working.
 
 use io::Output;
-use kv::Engine;
+use kv::{Engine, StoreError};
 use wire::memcached::text::{self, Admin, AdminVerb, CacheMemlimit, FlushAll, Words};
 
-use super::say;
+use super::{fail, say};
 use crate::config::Shutdown;
-use crate::operations::Exchange;
+use crate::operations::{Exchange, Failure};
 use crate::progress::{Dump, Next, Progress, Reason};
 use crate::watch::Kinds;
 
@@ -22,22 +22,24 @@ pub(super) fn flush_all(exchange: &Exchange<'_>, command: &FlushAll, out: &mut V
         return say(out, command.noreply, b"CLIENT_ERROR flush_all not allowed\r\n");
     }
     match command.delay {
-        Ok(delay) => {
-            exchange.flush(delay);
-            say(out, command.noreply, text::OK);
-        }
+        Ok(delay) => match exchange.flush(delay) {
+            Ok(()) => say(out, command.noreply, text::OK),
+            Err(error) => fail(out, command.noreply, Failure::Store(error)),
+        },
         Err(error) => out.extend_from_slice(error.reply()),
     }
 }
 
 impl Exchange<'_> {
     /// Makes everything invisible, at once or later.
-    pub(crate) fn flush(&self, delay: i64) {
+    pub(crate) fn flush(&self, delay: i64) -> Result<(), StoreError> {
         let at = match self.expiry(delay) {
             kv::Expiry::At(second) if delay > 0 => Some(second),
             _ => None,
         };
-        self.store().flush(at, self.now);
+        let commit = self.store().flush(at, self.now)?;
+        self.written(commit);
+        Ok(())
     }
 }
 

@@ -1,15 +1,16 @@
 //! `get`, `gets`, `gat`, `gats`.
 
 use io::Output;
-use kv::{Decision, Engine, Entry, Key, Pinned, Value};
+use kv::{Decision, Engine, Entry, Key, Need, StoreError};
 use wire::Parsed;
 use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
 
 use super::{Pause, State};
 use crate::ahead::ahead;
-use crate::operations::{Exchange, settled};
-use crate::piece;
+use crate::operations::{Exchange, Failure};
+use crate::piece::{self, Large};
 use crate::progress::{Next, Progress};
+use crate::waits::{self, Reply};
 
 /// So many lookups are hashed and prefetched before the first is executed: enough to hide a memory access behind the
 /// others, few enough to stay in the nearest cache.
@@ -47,6 +48,28 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// A line of keys, or the part of it that is there.
+struct Line<'a> {
+    verb: GetVerb,
+    exptime: i64,
+    keys: Keys<'a>,
+    /// The line ends in the input.
+    complete: bool,
+    /// Its beginning was answered by an earlier exchange.
+    resumed: bool,
+    /// Bytes of the input that it takes.
+    used: usize,
+}
+
+impl Line<'_> {
+    fn pause(&self) -> Pause {
+        Pause::Keys {
+            verb: self.verb,
+            exptime: self.exptime,
+        }
+    }
+}
+
 impl State {
     #[inline]
     pub(super) fn get(
@@ -61,15 +84,17 @@ impl State {
             Some(key) if get.verb == GetVerb::Get && get.complete => {
                 single_keys(exchange, key, input, used, out)
             }
-            _ => self.keys(
-                exchange,
-                get.verb,
-                get.exptime,
-                (get.keys, get.complete),
-                input,
-                used,
-                out,
-            ),
+            _ => {
+                let line = Line {
+                    verb: get.verb,
+                    exptime: get.exptime,
+                    keys: get.keys,
+                    complete: get.complete,
+                    resumed: false,
+                    used,
+                };
+                self.keys(exchange, line, input, out)
+            }
         }
     }
 
@@ -84,15 +109,17 @@ impl State {
     ) -> Progress {
         self.pause = Pause::Nothing;
         match text::parse_keys(input) {
-            Parsed::Done(Ok(run), used) => self.keys(
-                exchange,
-                verb,
-                exptime,
-                (run.keys, run.complete),
-                input,
-                used,
-                out,
-            ),
+            Parsed::Done(Ok(run), used) => {
+                let line = Line {
+                    verb,
+                    exptime,
+                    keys: run.keys,
+                    complete: run.complete,
+                    resumed: true,
+                    used,
+                };
+                self.keys(exchange, line, input, out)
+            }
             Parsed::Done(Err(error), used) => self.refuse(exchange, error, input, used, out),
             Parsed::More(need) => {
                 self.pause = Pause::Keys { verb, exptime };
@@ -101,38 +128,88 @@ impl State {
         }
     }
 
-    /// Answers for the keys of one line, or of the part of it that is there.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a line's parts; a struct of them would be made for this one call"
-    )]
+    /// Answers for the keys of a line.
     fn keys(
         &mut self,
         exchange: &Exchange<'_>,
-        verb: GetVerb,
-        exptime: i64,
-        (mut keys, complete): (Keys<'_>, bool),
+        mut line: Line<'_>,
         input: &[u8],
-        used: usize,
         out: &mut Output,
     ) -> Progress {
-        while let Some(batch) = next_batch(exchange, &mut keys, input) {
+        let start = out.buffer().len();
+        let mut done = 0;
+        while let Some(batch) = next_batch(exchange, &mut line.keys, input) {
             let last_end = batch.keys[batch.len - 1].1;
             for (key, end) in ahead(exchange.store(), batch.keys(), |(key, _)| Some(*key)) {
-                answer(exchange, key, verb, exptime, out);
-                let last = *end == last_end && keys.is_empty();
+                match answer(exchange, key, line.verb, line.exptime, out) {
+                    Ok(()) => done = *end,
+                    Err(Failure::Cold) => return self.wait_for_key(exchange, &line, start, done, out),
+                    Err(Failure::Store(error)) => return self.fail_line(exchange, &line, start, error, out),
+                }
+                let last = *end == last_end && line.keys.is_empty();
                 if out.full() && !last {
-                    self.pause = Pause::Keys { verb, exptime };
+                    promise(exchange, start, out);
+                    self.pause = line.pause();
                     return Progress::Stop(*end, Next::Exchange);
                 }
             }
         }
-        if !complete {
-            self.pause = Pause::Keys { verb, exptime };
-            return Progress::Stop(used, Next::Exchange);
+        if line.complete {
+            out.write(text::END);
         }
-        out.write(text::END);
-        Progress::Done(used)
+        promise(exchange, start, out);
+        if !line.complete {
+            self.pause = line.pause();
+            return Progress::Stop(line.used, Next::Exchange);
+        }
+        Progress::Done(line.used)
+    }
+
+    /// Stops before a key whose item has to be fetched.
+    #[cold]
+    fn wait_for_key(
+        &mut self,
+        exchange: &Exchange<'_>,
+        line: &Line<'_>,
+        start: usize,
+        done: usize,
+        out: &mut Output,
+    ) -> Progress {
+        promise(exchange, start, out);
+        if done > 0 || line.resumed {
+            self.pause = line.pause();
+        }
+        Progress::Stop(done, Next::Fetch)
+    }
+
+    /// Answers a line with an error, which ends the reply; values of it that have left stay before the error.
+    #[cold]
+    fn fail_line(
+        &mut self,
+        exchange: &Exchange<'_>,
+        line: &Line<'_>,
+        start: usize,
+        error: StoreError,
+        out: &mut Output,
+    ) -> Progress {
+        let mut reply = Vec::new();
+        waits::server_error(error, &mut reply);
+        let end = out.buffer().len();
+        out.replace(start..end, &reply);
+        promise(exchange, start, out);
+        if line.complete {
+            return Progress::Done(line.used);
+        }
+        self.pause = Pause::Line;
+        Progress::Stop(line.used, Next::Exchange)
+    }
+}
+
+/// Notes that a reply from `start` on has to wait for a commit, if it touched items.
+#[inline]
+fn promise(exchange: &Exchange<'_>, start: usize, out: &mut Output) {
+    if let Some(waits) = exchange.waits.get() {
+        waits.promise(start..out.buffer().len(), Reply::Text);
     }
 }
 
@@ -167,9 +244,10 @@ fn single_keys(
     let store = exchange.store();
     let key = store.key(first);
     let Some((second, end)) = next_single(&input[used..]) else {
-        value(exchange, &key, false, out);
-        out.write(text::END);
-        return Progress::Done(used);
+        return match single(exchange, &key, out) {
+            Ok(()) => Progress::Done(used),
+            Err(Cold) => Progress::Stop(0, Next::Fetch),
+        };
     };
     store.prefetch(&key);
     let mut batch = Batch::new(key, used);
@@ -185,14 +263,31 @@ fn single_keys(
         store.prefetch(&key);
         batch.push(key, at);
     }
+    let mut done = 0;
     for (key, end) in ahead(store, batch.keys(), |(key, _)| Some(*key)) {
-        value(exchange, key, false, out);
-        out.write(text::END);
+        if let Err(Cold) = single(exchange, key, out) {
+            return Progress::Stop(done, Next::Fetch);
+        }
+        done = *end;
         if out.full() {
-            return Progress::Done(*end);
+            return Progress::Done(done);
         }
     }
     Progress::Done(at)
+}
+
+/// The item has to be fetched.
+struct Cold;
+
+/// Answers `get <key>`.
+#[inline]
+fn single(exchange: &Exchange<'_>, key: &Key<'_>, out: &mut Output) -> Result<(), Cold> {
+    match value(exchange, key, false, out) {
+        Ok(()) => out.write(text::END),
+        Err(Failure::Cold) => return Err(Cold),
+        Err(Failure::Store(error)) => waits::server_error(error, out.buffer()),
+    }
+    Ok(())
 }
 
 /// The key of a `get` for one key, if that is what comes next.
@@ -207,7 +302,13 @@ fn next_single(input: &[u8]) -> Option<(&[u8], usize)> {
     }
 }
 
-fn answer(exchange: &Exchange<'_>, key: &Key<'_>, verb: GetVerb, exptime: i64, out: &mut Output) {
+fn answer(
+    exchange: &Exchange<'_>,
+    key: &Key<'_>,
+    verb: GetVerb,
+    exptime: i64,
+    out: &mut Output,
+) -> Result<(), Failure> {
     match verb.touches() {
         false => value(exchange, key, verb.with_cas(), out),
         true => touched_value(exchange, key, exptime, verb.with_cas(), out),
@@ -216,44 +317,53 @@ fn answer(exchange: &Exchange<'_>, key: &Key<'_>, verb: GetVerb, exptime: i64, o
 
 /// Appends the item's `VALUE`, if there is one.
 #[inline]
-fn value(exchange: &Exchange<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) {
+fn value(exchange: &Exchange<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) -> Result<(), Failure> {
     let buffer = out.buffer();
-    let found = settled(
-        exchange
-            .store()
-            .read(key, exchange.now, |entry| Some(append(entry?, with_cas, buffer))),
-    );
+    let found = exchange.read(key, Need::Value, |entry| Some(append(entry?, with_cas, buffer)))?;
     exchange.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
-    if let Some((_, Some(pinned))) = found {
-        piece::push(out, pinned, true);
+    if let Some((_, Some(large))) = found {
+        piece::push(out, large, true);
     }
+    Ok(())
 }
 
-fn touched_value(exchange: &Exchange<'_>, key: &Key<'_>, exptime: i64, with_cas: bool, out: &mut Output) {
+fn touched_value(
+    exchange: &Exchange<'_>,
+    key: &Key<'_>,
+    exptime: i64,
+    with_cas: bool,
+    out: &mut Output,
+) -> Result<(), Failure> {
     let expiry = exchange.expiry(exptime);
     let buffer = out.buffer();
     let start = buffer.len();
-    let touched = exchange.update(key, |entry| {
+    let touched = exchange.update(key, Need::Value, |entry| {
         buffer.truncate(start);
         (
             Decision::touch(expiry),
             entry.map(|entry| append(entry, with_cas, buffer)),
         )
     });
-    // An item that could not be moved to its new expiry is a miss for the client.
-    let found = touched.ok().and_then(|(found, _)| found);
+    let found = match touched {
+        Ok((found, _)) => found,
+        Err(failure) => {
+            out.buffer().truncate(start);
+            failure.or_miss()?
+        }
+    };
     exchange.touched(key.bytes(), found.as_ref().map(|found| found.0));
     match found {
-        Some((_, Some(pinned))) => piece::push(out, pinned, true),
+        Some((_, Some(large))) => piece::push(out, large, true),
         Some(_) => {}
         None => out.buffer().truncate(start),
     }
+    Ok(())
 }
 
 /// Appends line and value; a large value is handed back instead, to go out uncopied.
 // Always inlined: the store then prepares only those parts of the entry that are looked at.
 #[inline(always)]
-fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<Pinned>) {
+fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<Large>) {
     let length = entry.len();
     text::value_line(
         out,
@@ -262,12 +372,5 @@ fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<
         length,
         with_cas.then(|| entry.cas()),
     );
-    match entry.value() {
-        Value::Bytes(bytes) => {
-            out.extend_from_slice(bytes);
-            out.extend_from_slice(b"\r\n");
-            (length, None)
-        }
-        Value::Shared(pinned) => (length, Some(pinned)),
-    }
+    (length, piece::append(entry.value(), b"\r\n", out))
 }

@@ -1,7 +1,7 @@
 //! `mg`, `md`, `ma`, `mn`, `me`.
 
 use io::Output;
-use kv::{Change, Decision, Engine, Entry, Expiry, Key, New, Pinned, Value};
+use kv::{Change, Decision, Engine, Entry, Expiry, Key, Need, New};
 use wire::Parsed;
 use wire::memcached::meta::{self, KeyBuffer, Meta, MetaVerb, Status};
 use wire::memcached::text::{self, Command};
@@ -11,9 +11,12 @@ use crate::clock::seconds_left;
 use crate::operations::count::{Count, Counted};
 use crate::operations::number::Decimal;
 use crate::operations::remove::{Removal, Removed};
-use crate::operations::{Exchange, settled};
-use crate::piece;
-use crate::progress::Progress;
+use crate::operations::{Exchange, Failure};
+use crate::piece::{self, Large};
+use crate::progress::{Next, Progress};
+use crate::waits::Reply;
+
+use super::fail;
 
 /// So many `mg` are parsed ahead; each is larger than a `get`'s key.
 const BATCH: usize = 16;
@@ -44,7 +47,7 @@ struct Plan {
 enum Outcome {
     Missing,
     /// The reply is there; a large value goes out uncopied.
-    Hit(u64, Option<Pinned>),
+    Hit(u64, Option<Large>),
     /// Nothing was there, and the command made something.
     Created,
     /// Reading is not enough.
@@ -63,8 +66,10 @@ pub(super) fn get_run(
     out: &mut Output,
 ) -> Progress {
     let Some(second) = next_get(exchange, input, used) else {
-        get(exchange, first, None, out);
-        return Progress::Done(used);
+        return match get(exchange, first, None, out) {
+            Ok(()) => Progress::Done(used),
+            Err(Cold) => Progress::Stop(0, Next::Fetch),
+        };
     };
     let mut batch = [const { None }; BATCH];
     let mut len = 1;
@@ -78,7 +83,9 @@ pub(super) fn get_run(
         len += 1;
     }
     let batch = &batch[..len];
-    get(exchange, first, None, out);
+    if let Err(Cold) = get(exchange, first, None, out) {
+        return Progress::Stop(0, Next::Fetch);
+    }
     let mut done = used;
     let fetched = ahead(exchange.store(), batch, |next| {
         next.as_ref().and_then(|next| next.1)
@@ -87,7 +94,9 @@ pub(super) fn get_run(
         if out.full() {
             return Progress::Done(done);
         }
-        get(exchange, next, *key, out);
+        if let Err(Cold) = get(exchange, next, *key, out) {
+            return Progress::Stop(done, Next::Fetch);
+        }
         done = *end;
     }
     Progress::Done(done)
@@ -109,27 +118,61 @@ fn next_get<'a>(exchange: &Exchange<'_>, input: &'a [u8], at: usize) -> Option<A
     Some((command, key, at + used))
 }
 
-fn get(exchange: &Exchange<'_>, command: &Meta<'_>, key: Option<Key<'_>>, out: &mut Output) {
+/// The item has to be fetched.
+struct Cold;
+
+fn get(
+    exchange: &Exchange<'_>,
+    command: &Meta<'_>,
+    key: Option<Key<'_>>,
+    out: &mut Output,
+) -> Result<(), Cold> {
     let mut scratch = None;
     let key = key.unwrap_or_else(|| exchange.store().key(key_of(command, &mut scratch)));
     let start = out.buffer().len();
     let changes = command.has(b'T') || command.has(b'N') || command.has(b'R');
-    let mut look = if changes {
-        Outcome::MustChange
+    let mut outcome = if changes {
+        Ok(Outcome::MustChange)
     } else {
         look(exchange, command, &key, out.buffer())
     };
-    if let Outcome::MustChange = look {
-        look = change(exchange, command, &key, start, out.buffer());
+    if let Ok(Outcome::MustChange) = outcome {
+        outcome = change(exchange, command, &key, start, out.buffer());
     }
-    match look {
-        Outcome::Hit(length, pinned) => {
+    match outcome {
+        Ok(outcome) => finish(exchange, command, &key, outcome, start, out),
+        Err(failure) => {
+            out.buffer().truncate(start);
+            if failure == Failure::Cold {
+                return Err(Cold);
+            }
+            fail(out.buffer(), false, failure);
+        }
+    }
+    if let Some(waits) = exchange.waits.get() {
+        waits.promise(start..out.buffer().len(), Reply::Text);
+    }
+    Ok(())
+}
+
+/// Counts an outcome, and appends what is not yet there.
+#[inline]
+fn finish(
+    exchange: &Exchange<'_>,
+    command: &Meta<'_>,
+    key: &Key<'_>,
+    outcome: Outcome,
+    start: usize,
+    out: &mut Output,
+) {
+    match outcome {
+        Outcome::Hit(length, large) => {
             match command.has(b'T') {
                 true => exchange.touched(key.bytes(), Some(length)),
                 false => exchange.looked_up(key.bytes(), Some(length)),
             }
-            if let Some(pinned) = pinned {
-                piece::push(out, pinned, true);
+            if let Some(large) = large {
+                piece::push(out, large, true);
             }
         }
         Outcome::Created => exchange.looked_up(key.bytes(), Some(0)),
@@ -143,6 +186,15 @@ fn get(exchange: &Exchange<'_>, command: &Meta<'_>, key: Option<Key<'_>>, out: &
     }
 }
 
+/// What a command needs to see of an item.
+#[inline]
+pub(super) fn need(command: &Meta<'_>) -> Need {
+    match command.has(b'v') {
+        true => Need::Value,
+        false => Need::Facts,
+    }
+}
+
 /// The key as it is stored; the scratch is only made for one that was sent as base64.
 #[inline]
 pub(super) fn key_of<'k, 'a: 'k>(command: &Meta<'a>, scratch: &'k mut Option<KeyBuffer>) -> &'k [u8] {
@@ -153,7 +205,12 @@ pub(super) fn key_of<'k, 'a: 'k>(command: &Meta<'a>, scratch: &'k mut Option<Key
 }
 
 /// Reads an item, unless it turns out that this changes it.
-fn look(exchange: &Exchange<'_>, command: &Meta<'_>, key: &Key<'_>, out: &mut Vec<u8>) -> Outcome {
+fn look(
+    exchange: &Exchange<'_>,
+    command: &Meta<'_>,
+    key: &Key<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Outcome, Failure> {
     let look = |entry: Option<&Entry<'_>>| {
         let Some(entry) = entry else {
             return Outcome::Missing;
@@ -174,8 +231,8 @@ fn look(exchange: &Exchange<'_>, command: &Meta<'_>, key: &Key<'_>, out: &mut Ve
         )
     };
     match command.has(b'u') {
-        true => settled(exchange.store().peek(key, exchange.now, look)),
-        false => settled(exchange.store().read(key, exchange.now, look)),
+        true => exchange.peek(key, need(command), look),
+        false => exchange.read(key, need(command), look),
     }
 }
 
@@ -186,9 +243,9 @@ fn change(
     key: &Key<'_>,
     start: usize,
     out: &mut Vec<u8>,
-) -> Outcome {
+) -> Result<Outcome, Failure> {
     let vivify = command.has(b'N').then(|| expiry_of_created(exchange, command));
-    let outcome = exchange.update(key, |entry| {
+    let changed = exchange.update(key, need(command), |entry| {
         out.truncate(start);
         let Some(entry) = entry else {
             let Some(expiry) = vivify else {
@@ -214,11 +271,12 @@ fn change(
         };
         (Decision::Change(change), hit(exchange, command, entry, plan, out))
     });
-    // An item that cannot be created or moved for lack of memory is a miss.
-    let Ok((look, cas)) = outcome else {
-        return Outcome::Missing;
+    let (outcome, cas) = match changed {
+        Ok(changed) => changed,
+        // An item that cannot be created or moved for lack of memory is a miss.
+        Err(failure) => return failure.or_miss::<()>().map(|()| Outcome::Missing),
     };
-    if let Outcome::Created = look {
+    if let Outcome::Created = outcome {
         let view = View {
             key: key.bytes(),
             length: 0,
@@ -236,7 +294,7 @@ fn change(
             out.extend_from_slice(b"\r\n");
         }
     }
-    look
+    Ok(outcome)
 }
 
 /// Decides if the item gets a new expiry and if the client wins the right to recache. The flags are looked at in
@@ -289,14 +347,7 @@ fn hit(
     if !answer(exchange, command, &view, plan.wins, out) {
         return Outcome::Hit(view.length, None);
     }
-    match entry.value() {
-        Value::Bytes(bytes) => {
-            out.extend_from_slice(bytes);
-            out.extend_from_slice(b"\r\n");
-            Outcome::Hit(view.length, None)
-        }
-        Value::Shared(pinned) => Outcome::Hit(view.length, Some(pinned)),
-    }
+    Outcome::Hit(view.length, piece::append(entry.value(), b"\r\n", out))
 }
 
 /// Appends the reply's line; answers whether the value is to follow.
@@ -393,7 +444,7 @@ fn delete(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
         Removed::Done => Status::Hd,
         Removed::NotFound => Status::Nf,
         Removed::Exists => Status::Ex,
-        Removed::NoMemory => return out.extend_from_slice(b"SERVER_ERROR out of memory\r\n"),
+        Removed::Failed(failure) => return fail(out, false, failure),
     };
     without_item(command, status, key.bytes(), out);
 }
@@ -424,6 +475,7 @@ fn arithmetic(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
         Counted::Exists => without_item(command, Status::Ex, key.bytes(), out),
         Counted::NotNumeric => out.extend_from_slice(text::NON_NUMERIC),
         Counted::NoMemory => out.extend_from_slice(b"SERVER_ERROR out of memory\r\n"),
+        Counted::Failed(failure) => fail(out, false, failure),
     }
 }
 
@@ -496,9 +548,8 @@ fn number_reply(
 fn debug(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
     let mut scratch = None;
     let key = exchange.store().key(key_of(command, &mut scratch));
-    exchange.counters.cmd_meta.add(1);
     let start = out.len();
-    let found = settled(exchange.store().peek(&key, exchange.now, |entry| {
+    let found = exchange.peek(&key, Need::Facts, |entry| {
         let Some(entry) = entry else { return false };
         let item = meta::Debug {
             key: entry.key(),
@@ -512,9 +563,15 @@ fn debug(exchange: &Exchange<'_>, command: &Meta<'_>, out: &mut Vec<u8>) {
         };
         meta::debug(out, &item);
         true
-    }));
-    if !found {
-        out.truncate(start);
-        out.extend_from_slice(b"EN\r\n");
+    });
+    match found {
+        Ok(true) => {}
+        Ok(false) => {
+            out.truncate(start);
+            out.extend_from_slice(b"EN\r\n");
+        }
+        Err(Failure::Cold) => return,
+        Err(failure) => fail(out, false, failure),
     }
+    exchange.counters.cmd_meta.add(1);
 }

@@ -7,7 +7,7 @@ use wire::memcached::text;
 
 use super::meta::key_of;
 use super::store::split;
-use super::{State, is_large, upload};
+use super::{State, fail, is_large, upload};
 use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::{Next, Progress};
@@ -37,7 +37,7 @@ impl State {
         let mut scratch = None;
         let key = key_of(command, &mut scratch);
         if let Some(written) = exchange.refuse(key, mode(command), true, command.length) {
-            out.write(failure(written));
+            refuse(out.buffer(), written);
             self.swallow(command.length + 2);
             return Progress::Stop(used, Next::Exchange);
         }
@@ -81,7 +81,7 @@ pub(super) fn finish(
         Written::NotStored => reply(command, Status::Ns, key.bytes(), 0, length, out),
         Written::Exists => reply(command, Status::Ex, key.bytes(), 0, length, out),
         Written::NotFound => reply(command, Status::Nf, key.bytes(), 0, length, out),
-        written => out.extend_from_slice(failure(written)),
+        written => refuse(out, written),
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn finish(
 pub(super) fn no_room(exchange: &Exchange<'_>, command: &Meta<'_>, error: StoreError, out: &mut Vec<u8>) {
     let mut scratch = None;
     let key = exchange.store().key(key_of(command, &mut scratch));
-    out.extend_from_slice(failure(exchange.refused_at_start(&key, true, error)));
+    refuse(out, exchange.refused_at_start(&key, true, error));
 }
 
 /// A cas makes a set or a replace conditional; the other modes compare it by themselves.
@@ -118,9 +118,11 @@ fn reply(command: &Meta<'_>, status: Status, key: &[u8], cas: u64, length: u64, 
     meta::end(out);
 }
 
-fn failure(written: Written) -> &'static [u8] {
+/// Appends why a value was not stored; errors are told even to those who asked for quiet.
+fn refuse(out: &mut Vec<u8>, written: Written) {
     match written {
-        Written::TooLarge => text::TOO_LARGE,
-        _ => text::OUT_OF_MEMORY,
+        Written::TooLarge => out.extend_from_slice(text::TOO_LARGE),
+        Written::Failed(failure) => fail(out, false, failure),
+        _ => out.extend_from_slice(text::OUT_OF_MEMORY),
     }
 }

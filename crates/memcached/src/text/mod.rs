@@ -8,10 +8,13 @@
 
 mod admin;
 mod get;
+mod look_ahead;
 mod meta;
 mod meta_store;
 mod stats;
 mod store;
+
+use std::ops::Range;
 
 use io::{Output, Took};
 use kv::{Engine, Payload};
@@ -19,11 +22,11 @@ use wire::Parsed;
 use wire::memcached::meta::MetaVerb;
 use wire::memcached::text::{self, Command, Error, GetVerb};
 
-use crate::operations::Exchange;
 use crate::operations::count::{Count, Counted};
 use crate::operations::remove::{Removal, Removed};
-use crate::progress;
-use crate::progress::{Next, Progress, Reason};
+use crate::operations::{Exchange, Failure};
+use crate::progress::{self, Next, Progress, Reason};
+use crate::waits::{self, Reply, Waits};
 
 /// The state of a text connection between two exchanges.
 #[derive(Debug, Default)]
@@ -102,6 +105,14 @@ impl State {
         }
     }
 
+    /// Answers a storage command whose value was received and could not be committed.
+    pub(crate) fn failed(exchange: &Exchange<'_>, head: &[u8], error: kv::StoreError, out: &mut Vec<u8>) {
+        match parse(exchange, head) {
+            Parsed::Done(Ok(Command::Store(command)), _) if command.noreply => {}
+            _ => waits::server_error(error, out),
+        }
+    }
+
     /// Discards the rest of a value before the next command.
     pub(crate) fn swallow(&mut self, bytes: u64) {
         self.pause = Pause::Value(bytes);
@@ -137,7 +148,14 @@ impl State {
     fn next(&mut self, exchange: &Exchange<'_>, input: &[u8], out: &mut Output) -> Progress {
         match parse(exchange, input) {
             Parsed::Done(Ok(Command::Get(get)), used) => self.get(exchange, &get, input, used, out),
-            Parsed::Done(Ok(command), used) => self.execute(exchange, &command, input, used, out),
+            Parsed::Done(Ok(command), used) => {
+                let start = out.buffer().len();
+                let progress = self.execute(exchange, &command, input, used, out);
+                match exchange.waits.get() {
+                    None => progress,
+                    Some(waits) => after(waits, &command, progress, start..out.buffer().len()),
+                }
+            }
             Parsed::Done(Err(error), used) => self.refuse(exchange, error, input, used, out),
             Parsed::More(need) => Progress::Wait(need),
         }
@@ -164,7 +182,7 @@ impl State {
             Command::Watch(words) => admin::watch(exchange, words.clone(), used, out),
             Command::Shutdown(shutdown) => admin::shutdown(exchange, shutdown, used, out),
             Command::Admin(command) => admin::admin(exchange, command, used, out),
-            Command::Stats(words) => match stats::dump(words.clone()) {
+            Command::Stats(words) => match stats::dump(exchange, words.clone()) {
                 Some(dump) => Progress::Stop(used, Next::Dump(dump)),
                 None => {
                     stats::stats(exchange, words.clone(), out.buffer());
@@ -243,6 +261,24 @@ impl State {
     }
 }
 
+/// What follows a command of a connection that has to wait: a command that found something cold is executed again, and the
+/// reply of one that has written something is true only once that is committed.
+#[cold]
+fn after(waits: &Waits, command: &Command<'_>, progress: Progress, reply: Range<usize>) -> Progress {
+    if waits.is_cold() {
+        return match progress {
+            Progress::Stop(used, Next::Fetch) => Progress::Stop(used, Next::Fetch),
+            _ => Progress::Stop(0, Next::Fetch),
+        };
+    }
+    match command {
+        // A meta command's `q` leaves out success only.
+        command if reply.is_empty() && !matches!(command, Command::Meta(_)) => waits.promise_nothing(),
+        _ => waits.promise(reply, Reply::Text),
+    }
+    progress
+}
+
 /// Executes a command that is whole and needs nothing of its connection.
 fn execute_simple(exchange: &Exchange<'_>, command: &Command<'_>, out: &mut Vec<u8>) {
     match command {
@@ -250,6 +286,7 @@ fn execute_simple(exchange: &Exchange<'_>, command: &Command<'_>, out: &mut Vec<
             let removal = Removal::plain("delete", None);
             let reply = match exchange.remove(&exchange.store().key(command.key), &removal) {
                 Removed::Done => text::DELETED,
+                Removed::Failed(failure) => return fail(out, command.noreply, failure),
                 _ => text::NOT_FOUND,
             };
             say(out, command.noreply, reply);
@@ -257,12 +294,12 @@ fn execute_simple(exchange: &Exchange<'_>, command: &Command<'_>, out: &mut Vec<
         Command::Arithmetic(command) => arithmetic(exchange, command, out),
         Command::Touch(command) => {
             let expiry = exchange.expiry(command.exptime);
-            let touched = exchange.touch(&exchange.store().key(command.key), expiry);
-            say(
-                out,
-                command.noreply,
-                if touched { text::TOUCHED } else { text::NOT_FOUND },
-            );
+            let reply = match exchange.touch(&exchange.store().key(command.key), expiry) {
+                Ok(true) => text::TOUCHED,
+                Ok(false) => text::NOT_FOUND,
+                Err(failure) => return fail(out, command.noreply, failure),
+            };
+            say(out, command.noreply, reply);
         }
         Command::Meta(command) => meta::execute(exchange, command, out),
         Command::FlushAll(command) => admin::flush_all(exchange, command, out),
@@ -295,6 +332,16 @@ fn arithmetic(exchange: &Exchange<'_>, command: &text::Arithmetic<'_>, out: &mut
         Counted::NotFound => out.extend_from_slice(text::NOT_FOUND),
         Counted::NotNumeric => out.extend_from_slice(text::NON_NUMERIC),
         Counted::Exists | Counted::NoMemory => out.extend_from_slice(b"SERVER_ERROR out of memory\r\n"),
+        Counted::Failed(failure) => fail(out, command.noreply, failure),
+    }
+}
+
+/// Appends an error of the store, unless `noreply` leaves it out; nothing for a command that will be executed again.
+#[cold]
+fn fail(out: &mut Vec<u8>, noreply: bool, failure: Failure) {
+    match failure {
+        Failure::Store(error) if !noreply => waits::server_error(error, out),
+        _ => {}
     }
 }
 

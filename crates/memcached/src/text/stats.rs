@@ -7,8 +7,20 @@ use crate::progress::Dump;
 use crate::statistics::{self, Group};
 
 /// The dump that answers the command, if its answer may be long.
-pub(super) fn dump(mut words: Words<'_>) -> Option<Dump> {
-    Dump::of_statistics(words.next()?, None)
+pub(super) fn dump(exchange: &Exchange<'_>, mut words: Words<'_>) -> Option<Dump> {
+    match words.next()? {
+        b"cachedump" => match numbers(words)[..] {
+            // One class shows the items of all, so that a script that asks for every class sees each item once.
+            [Some(class @ ..64), Some(limit)]
+                if exchange.service.config.dump
+                    && (class == 1 || Some(class) == statistics::first_class(exchange)) =>
+            {
+                Some(Dump::Keys { limit })
+            }
+            _ => None,
+        },
+        name => Dump::of_statistics(name, None),
+    }
 }
 
 pub(super) fn stats(exchange: &Exchange<'_>, mut words: Words<'_>, out: &mut Vec<u8>) {
@@ -55,22 +67,21 @@ fn detail(exchange: &Exchange<'_>, word: Option<&[u8]>, out: &mut Vec<u8>) {
     out.extend_from_slice(text::OK);
 }
 
+/// Answers what shows no items.
 fn cachedump(exchange: &Exchange<'_>, words: Words<'_>, out: &mut Vec<u8>) {
-    let numbers: Vec<Option<u32>> = words
-        .take(2)
-        .map(|word| std::str::from_utf8(word).ok()?.parse().ok())
-        .collect();
-    match numbers[..] {
+    match numbers(words)[..] {
         _ if !exchange.service.config.dump => {
             out.extend_from_slice(b"CLIENT_ERROR stats cachedump not allowed\r\n");
         }
         [Some(64..), Some(_)] => out.extend_from_slice(b"CLIENT_ERROR Illegal slab id\r\n"),
-        // One class shows the items of all, so that a script that asks for every class sees each item once.
-        [Some(class), Some(limit)] if class == 1 || Some(class) == statistics::first_class(exchange) => {
-            statistics::cachedump(exchange, limit, out);
-        }
         [Some(_), Some(_)] => out.extend_from_slice(text::END),
         [_, _] => out.extend_from_slice(b"CLIENT_ERROR bad command line format\r\n"),
         _ => out.extend_from_slice(b"CLIENT_ERROR bad command line\r\n"),
     }
+}
+
+/// The class and the limit.
+fn numbers(words: Words<'_>) -> Vec<Option<u32>> {
+    let number = |word: &[u8]| std::str::from_utf8(word).ok()?.parse().ok();
+    words.take(2).map(number).collect()
 }

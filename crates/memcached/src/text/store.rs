@@ -4,7 +4,7 @@ use io::Output;
 use kv::{Engine, Payload, StoreError};
 use wire::memcached::text::{self, Store, StoreVerb};
 
-use super::{State, is_large, say, upload};
+use super::{State, fail, is_large, say, upload};
 use crate::operations::Exchange;
 use crate::operations::write::{Mode, Write, Written};
 use crate::progress::{Next, Progress};
@@ -33,7 +33,7 @@ impl State {
         }
         let mode = mode(store.verb);
         if let Some(written) = exchange.refuse(store.key, mode, mode == Mode::Set, store.length) {
-            say(out.buffer(), store.noreply, reply(written));
+            tell(out.buffer(), store.noreply, written);
             self.swallow(store.length + 2);
             return Progress::Stop(used, Next::Exchange);
         }
@@ -68,17 +68,14 @@ pub(super) fn finish(
         ..Write::new(mode(store.verb), value)
     };
     let key = exchange.store().key(store.key);
-    say(out, store.noreply, reply(exchange.write(&key, &write)));
+    tell(out, store.noreply, exchange.write(&key, &write));
 }
 
 /// Answers a command whose value the store has no memory to receive.
 pub(super) fn no_room(exchange: &Exchange<'_>, store: &Store<'_>, error: StoreError, out: &mut Vec<u8>) {
     let key = exchange.store().key(store.key);
-    say(
-        out,
-        store.noreply,
-        reply(exchange.refused_at_start(&key, mode(store.verb) == Mode::Set, error)),
-    );
+    let forget = mode(store.verb) == Mode::Set;
+    tell(out, store.noreply, exchange.refused_at_start(&key, forget, error));
 }
 
 fn mode(verb: StoreVerb) -> Mode {
@@ -92,13 +89,16 @@ fn mode(verb: StoreVerb) -> Mode {
     }
 }
 
-fn reply(written: Written) -> &'static [u8] {
-    match written {
+/// Appends how a write ended.
+fn tell(out: &mut Vec<u8>, noreply: bool, written: Written) {
+    let reply = match written {
         Written::Stored { .. } => text::STORED,
         Written::NotStored => text::NOT_STORED,
         Written::Exists => text::EXISTS,
         Written::NotFound => text::NOT_FOUND,
         Written::TooLarge => text::TOO_LARGE,
         Written::NoMemory => text::OUT_OF_MEMORY,
-    }
+        Written::Failed(failure) => return fail(out, noreply, failure),
+    };
+    say(out, noreply, reply);
 }

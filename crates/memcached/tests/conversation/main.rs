@@ -4,3 +4,4 @@ mod binary;
 mod connection;
 mod harness;
 mod scripts;
+mod waiting;

@@ -2,8 +2,8 @@
 
 #[path = "../../../src/heap/block.rs"]
 mod block;
-#[path = "../../../src/heap/pinned.rs"]
-mod pinned;
+#[path = "../../../src/heap/holder.rs"]
+mod holder;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::budget::Reservation;
 use crate::model_with_few_preemptions;
 use crate::region::PAGE;
 use block::Block;
-use pinned::{Pinned, Prefix};
+use holder::{Holder, Prefix};
 
 const BLOCK_OVERHEAD: usize = 96;
 const SHIFT: u32 = 13;
@@ -66,7 +66,7 @@ fn owned() -> (Arc<Heap>, Prefix) {
     let heap = Heap::new();
     let mut block = Block::new(heap.clone(), heap.memory.cast(), SHIFT, 0, PAGE);
     block.bytes_mut(4).copy_from_slice(b"four");
-    let pinned = Pinned::new(block, 4);
+    let pinned = Holder::new(block, 4);
     let prefix = pinned.share();
     drop(pinned);
     assert_eq!(heap.figures(), (PAGE, 0));
@@ -80,7 +80,7 @@ fn no_byte_stays_pinned_after_the_last_holder_and_no_page_after_the_last_owner()
         let readers = [0, 1].map(|_| {
             let prefix = prefix.clone();
             thread::spawn(move || {
-                let pinned = Pinned::hold(&prefix);
+                let pinned = Holder::hold(&prefix);
                 drop(prefix);
                 assert_eq!(pinned.clone().as_ref(), b"four");
             })
@@ -98,7 +98,7 @@ fn a_block_that_grows_while_it_is_held_is_not_pinned_afterwards() {
     model(|| {
         let (heap, prefix) = owned();
         let theirs = prefix.clone();
-        let reader = thread::spawn(move || drop(Pinned::hold(&theirs)));
+        let reader = thread::spawn(move || drop(Holder::hold(&theirs)));
         prefix.grow(PAGE, &mut Reservation);
         reader.join().unwrap();
         assert_eq!(heap.figures(), (2 * PAGE, 0));

@@ -56,16 +56,16 @@ impl Prefix {
 
 /// A large value that stays alive and unchanged as long as a clone of this exists, whatever happens to its item.
 /// Its memory counts against the store's capacity until the last clone is gone.
-pub struct Pinned {
+pub(crate) struct Holder {
     prefix: Prefix,
 }
 
-impl Pinned {
+impl Holder {
     /// A block that was filled to `length`. It counts as held from its making.
     pub(crate) fn new(mut block: Block, length: usize) -> Self {
         block.set_end(length);
         let block = Arc::new(block);
-        Pinned {
+        Holder {
             prefix: Prefix { block, length },
         }
     }
@@ -74,7 +74,7 @@ impl Pinned {
     #[inline]
     pub(crate) fn hold(prefix: &Prefix) -> Self {
         prefix.block.hold();
-        Pinned {
+        Holder {
             prefix: prefix.clone(),
         }
     }
@@ -106,47 +106,34 @@ impl Pinned {
 
     /// Length in bytes.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.prefix.length
     }
-
-    /// True if it has no byte.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
-impl Clone for Pinned {
+impl Clone for Holder {
     #[inline]
     fn clone(&self) -> Self {
-        Pinned::hold(&self.prefix)
+        Holder::hold(&self.prefix)
     }
 }
 
-impl Drop for Pinned {
+impl Drop for Holder {
     #[inline]
     fn drop(&mut self) {
         self.prefix.block.release();
     }
 }
 
-impl AsRef<[u8]> for Pinned {
+impl AsRef<[u8]> for Holder {
     #[inline]
     fn as_ref(&self) -> &[u8] {
         self.prefix.bytes()
     }
 }
 
-impl From<Pinned> for Arc<dyn AsRef<[u8]> + Send + Sync> {
-    /// The value's bytes are shared, not copied.
-    fn from(pinned: Pinned) -> Self {
-        Arc::new(pinned)
-    }
-}
-
-impl std::fmt::Debug for Pinned {
+impl std::fmt::Debug for Holder {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Pinned({} bytes)", self.len())
+        write!(out, "Holder({} bytes)", self.len())
     }
 }

@@ -1,0 +1,60 @@
+//! Items outside of an engine's own memory: fetched for a caller, or on their way to another machine.
+
+#![cfg_attr(
+    not(feature = "simulated"),
+    allow(dead_code, reason = "the items of the memory engine never leave it")
+)]
+
+use crate::entry::Stored;
+use crate::{Entry, Expiry, FileRange, Marks, Pinned};
+
+/// An item with everything that a closure may look at.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnedEntry {
+    pub(crate) key: Box<[u8]>,
+    pub(crate) value: OwnedValue,
+    pub(crate) flags: u32,
+    pub(crate) cas: u64,
+    pub(crate) expiry: Expiry,
+    pub(crate) last_access: u32,
+    pub(crate) marks: Marks,
+}
+
+/// Its value.
+#[derive(Clone, Debug)]
+pub(crate) enum OwnedValue {
+    Bytes(Box<[u8]>),
+    Shared(Pinned),
+    File(FileRange),
+}
+
+impl OwnedEntry {
+    /// The item as a closure sees it. Without its value, only the value's length can be asked for.
+    pub(crate) fn entry(&self, with_value: bool) -> Entry<'_> {
+        Entry {
+            key: &self.key,
+            stored: match &self.value {
+                value if !with_value => Stored::Length(value.len()),
+                OwnedValue::Bytes(bytes) => Stored::Bytes(bytes),
+                OwnedValue::Shared(pinned) => Stored::Pinned(pinned),
+                OwnedValue::File(range) => Stored::File(range),
+            },
+            flags: self.flags,
+            cas: self.cas,
+            expiry: self.expiry,
+            last_access: self.last_access,
+            marks: self.marks,
+        }
+    }
+}
+
+impl OwnedValue {
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            OwnedValue::Bytes(bytes) => bytes.len() as u64,
+            OwnedValue::Shared(pinned) => pinned.len() as u64,
+            OwnedValue::File(range) => range.length,
+        }
+    }
+}
