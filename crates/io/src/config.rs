@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::Address;
 use crate::clock::Clock;
+use crate::loops::BoundSockets;
 use crate::tls::ServerTls;
 
 /// How loops are made.
@@ -50,11 +51,19 @@ pub enum Listen {
     /// Listening sockets that another process or the service manager has handed over, all of one address: what
     /// [`Bound::sockets`](crate::Bound::sockets) returned there.
     Sockets(Vec<OwnedFd>),
+    /// Sockets that [`Loops::bind`](crate::Loops::bind) has bound.
+    Bound(BoundSockets),
 }
 
 impl From<&Address> for Listen {
     fn from(address: &Address) -> Listen {
         Listen::Bind(address.clone())
+    }
+}
+
+impl From<BoundSockets> for Listen {
+    fn from(sockets: BoundSockets) -> Listen {
+        Listen::Bound(sockets)
     }
 }
 

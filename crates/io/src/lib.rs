@@ -199,7 +199,7 @@ pub use error::Error;
 pub use halves::{ReadHalf, WriteHalf};
 pub use join::try_join;
 pub use listener::Listener;
-pub use loops::{Bound, Loops, Statistics};
+pub use loops::{Bound, BoundSockets, Loops, Statistics};
 pub use mailbox::Remote;
 pub use notifier::{Notifier, RemoteNotifier};
 pub use offload::{Offload, offload};

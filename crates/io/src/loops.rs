@@ -85,6 +85,16 @@ impl Loops {
         Ok(Loops { siblings, threads })
     }
 
+    /// Binds an address without accepting connections, which wait in the kernel until [`listen`](Loops::listen) is given the
+    /// sockets: for a server that needs privileges to bind, and drops them before it opens what its handlers need.
+    ///
+    /// # Errors
+    /// [`Error::Bind`].
+    pub fn bind(&self, on: impl Into<Listen>, options: &ListenOptions) -> Result<BoundSockets, Error> {
+        let (sockets, reuse_port) = self.sockets(on.into(), options)?;
+        Ok(BoundSockets { sockets, reuse_port })
+    }
+
     /// Listens on an address, or on sockets that were handed over, and runs `handler` for each connection on the loop where
     /// it was placed.
     ///
@@ -125,6 +135,7 @@ impl Loops {
     /// The sockets to listen on, at least one, and whether each loop has one of its own.
     fn sockets(&self, on: Listen, options: &ListenOptions) -> Result<(Vec<Arc<Socket>>, bool), Error> {
         let sockets: Result<Vec<Socket>, Error> = match on {
+            Listen::Bound(bound) => return Ok((bound.sockets, bound.reuse_port)),
             Listen::Sockets(handed) if handed.is_empty() => Err(Error::ListenerClosed),
             Listen::Sockets(handed) => handed.into_iter().map(Socket::inherited).collect(),
             Listen::Bind(address) => {
@@ -384,6 +395,28 @@ impl Bound {
     /// Closes the listener and drains its connections, as [`Loops::drain`] does for all.
     pub fn drain(&self) {
         self.acceptor.drain();
+    }
+}
+
+/// Listening sockets that accept nothing yet; made by [`Loops::bind`]. Dropping them closes them.
+pub struct BoundSockets {
+    sockets: Vec<Arc<Socket>>,
+    reuse_port: bool,
+}
+
+impl BoundSockets {
+    /// The address, with the port that the kernel chose.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.sockets[0].address
+    }
+}
+
+impl std::fmt::Debug for BoundSockets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BoundSockets")
+            .field("address", self.address())
+            .finish_non_exhaustive()
     }
 }
 
