@@ -1,10 +1,10 @@
-//! From the configuration's listeners to sockets that serve.
+//! From the configuration's listeners to sockets that serve: bound first, and accepting once the stores are open.
 
 use std::sync::Arc;
 
 use io::tls::ServerTls;
-use io::{Bound, ListenOptions, Loops, OnFull, Stream};
-use memcached::{Dialects, Endpoint, Service, ServiceConfig, Shutdown};
+use io::{Bound, BoundSockets, ListenOptions, Loops, OnFull, Stream};
+use memcached::{Dialects, Endpoint, Service, ServiceConfig, Shutdown, Users};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -25,7 +25,73 @@ pub(super) struct Open {
     pub(super) configured: Listener,
 }
 
-/// Opens the listeners of the daemon.
+/// A listener whose socket is bound and accepts nothing yet, with everything that needed the rights of the start.
+pub(super) struct Prepared {
+    configured: Listener,
+    connections_max: usize,
+    tls: Option<Arc<ServerTls>>,
+    users: Option<Users>,
+    sockets: BoundSockets,
+}
+
+/// Binds the listeners of the configuration, in its order, and reads their files: ports below 1024 and private keys may be out of
+/// reach for the user that the daemon becomes.
+pub(super) fn bind(
+    loops: &Loops,
+    certificates: &Certificates,
+    config: &Config,
+) -> Result<Vec<Prepared>, Error> {
+    let share = share_of_connections(&config.listeners);
+    let load = |listener: &Listener| {
+        let files = listener.tls.as_ref();
+        files.map(|files| certificates.load(files)).transpose()
+    };
+    let encryption = config.listeners.iter().map(load).collect::<Result<Vec<_>, _>>();
+    let mut prepared: Vec<Prepared> = Vec::new();
+    for (listener, tls) in config.listeners.iter().zip(encryption.map_err(Error::File)?) {
+        let users = listener.users.as_ref();
+        let users = users.map(|file| files::users(&file.value)).transpose();
+        let connections_max = listener.connections_max.unwrap_or(share);
+        let bound = loops.bind(
+            &listener.address,
+            &options(listener, connections_max, tls.clone()),
+        );
+        let sockets = match bound.map_err(|source| cannot_listen(listener, source)) {
+            Err(error) if is_spare(&error, listener, &config.listeners, &prepared) => {
+                tracing::warn!("{error}; the other addresses of this name are served");
+                continue;
+            }
+            sockets => sockets?,
+        };
+        prepared.push(Prepared {
+            configured: listener.clone(),
+            connections_max,
+            tls,
+            users: users.map_err(Error::File)?,
+            sockets,
+        });
+    }
+    Ok(prepared)
+}
+
+fn options(listener: &Listener, connections_max: usize, tls: Option<Arc<ServerTls>>) -> ListenOptions {
+    ListenOptions {
+        connections_max,
+        on_full: OnFull::Refuse(FULL),
+        tls,
+        unix_mode: listener.mode,
+        ..ListenOptions::default()
+    }
+}
+
+fn cannot_listen(listener: &Listener, source: io::Error) -> Error {
+    Error::Listen {
+        address: listener.address.clone(),
+        source,
+    }
+}
+
+/// Has the bound listeners of the daemon accept connections.
 pub(super) struct Opener<'a> {
     pub(super) loops: &'a Loops,
     pub(super) stores: &'a Stores,
@@ -35,57 +101,40 @@ pub(super) struct Opener<'a> {
 }
 
 impl Opener<'_> {
-    /// Opens every listener of the configuration, in its order.
-    pub(super) fn open(&self, config: &Config) -> Result<Vec<Open>, Error> {
-        let share = share_of_connections(&config.listeners);
-        let encryption = self.encryption(&config.listeners)?;
+    /// Opens every listener, in its order.
+    pub(super) fn open(&self, listeners: Vec<Prepared>) -> Result<Vec<Open>, Error> {
+        let alike = |listener: &Listener| {
+            let alike = |prepared: &&Prepared| prepared.configured.serves_alike(listener);
+            let tls = listeners.iter().filter(alike).filter_map(|one| one.tls.clone());
+            tls.collect::<Vec<_>>()
+        };
+        let encryption: Vec<_> = listeners.iter().map(|one| alike(&one.configured)).collect();
         let mut open: Vec<Open> = Vec::new();
-        for (listener, tls) in config.listeners.iter().zip(&encryption) {
-            let connections_max = listener.connections_max.unwrap_or(share);
+        for (prepared, tls) in listeners.into_iter().zip(encryption) {
             // Listeners that differ only in their addresses are one service, with one set of figures.
             let shared = open
                 .iter()
-                .find(|earlier| earlier.configured.serves_alike(listener));
+                .find(|earlier| earlier.configured.serves_alike(&prepared.configured));
             let service = match shared {
                 Some(earlier) => earlier.endpoint.service().clone(),
-                None => {
-                    let alike = config.listeners.iter().zip(&encryption);
-                    let alike = alike.filter(|(other, _)| other.serves_alike(listener));
-                    let tls = alike.filter_map(|(_, tls)| tls.clone()).collect();
-                    self.service(listener, connections_max, tls)
-                }
+                None => self.service(&prepared.configured, prepared.connections_max, tls),
             };
-            let users = listener.users.as_ref();
-            let users = users.map(|file| files::users(&file.value)).transpose();
-            let endpoint = Endpoint::new(service, users.map_err(Error::File)?);
-            let bound = match self.bind(listener, connections_max, tls.clone(), &endpoint) {
-                Err(error) if is_spare(&error, listener, &config.listeners, &open) => {
-                    tracing::warn!("{error}; the other addresses of this name are served");
-                    continue;
-                }
-                bound => bound?,
-            };
+            let endpoint = Endpoint::new(service, prepared.users);
+            let bound = self.accept(
+                &prepared.configured,
+                prepared.connections_max,
+                prepared.tls,
+                prepared.sockets,
+                &endpoint,
+            )?;
             endpoint.service().listening(bound.address().clone());
             open.push(Open {
                 bound,
                 endpoint,
-                configured: listener.clone(),
+                configured: prepared.configured,
             });
         }
         Ok(open)
-    }
-
-    /// Loads what each listener encrypts with.
-    fn encryption(&self, listeners: &[Listener]) -> Result<Vec<Option<Arc<ServerTls>>>, Error> {
-        let load = |listener: &Listener| {
-            let files = listener.tls.as_ref();
-            files.map(|files| self.certificates.load(files)).transpose()
-        };
-        listeners
-            .iter()
-            .map(load)
-            .collect::<Result<_, _>>()
-            .map_err(Error::File)
     }
 
     fn service(&self, listener: &Listener, connections_max: usize, tls: Vec<Arc<ServerTls>>) -> Arc<Service> {
@@ -111,48 +160,40 @@ impl Opener<'_> {
         Service::new(config, self.stores.named(&listener.store.value))
     }
 
-    fn bind(
+    fn accept(
         &self,
         listener: &Listener,
         connections_max: usize,
         tls: Option<Arc<ServerTls>>,
+        sockets: BoundSockets,
         endpoint: &Arc<Endpoint>,
     ) -> Result<Bound, Error> {
         let encrypted = tls.is_some();
-        let options = ListenOptions {
-            connections_max,
-            on_full: OnFull::Refuse(FULL),
-            tls: tls.clone(),
-            unix_mode: listener.mode,
-            ..ListenOptions::default()
-        };
-        let (loops, address, endpoint) = (self.loops, &listener.address, endpoint.clone());
+        let options = options(listener, connections_max, tls.clone());
+        let (loops, endpoint) = (self.loops, endpoint.clone());
         // Two handlers, since each connection keeps the memory of its future: a plain one needs none for a handshake.
         let bound = match tls {
-            None => loops.listen(address, options, move |stream| endpoint.clone().serve(stream)),
-            Some(tls) => loops.listen(address, options, move |stream| {
+            None => loops.listen(sockets, options, move |stream| endpoint.clone().serve(stream)),
+            Some(tls) => loops.listen(sockets, options, move |stream| {
                 serve_tls(stream, tls.clone(), endpoint.clone())
             }),
         };
-        let bound = bound.map_err(|source| Error::Listen {
-            address: listener.address.clone(),
-            source,
-        })?;
+        let bound = bound.map_err(|source| cannot_listen(listener, source))?;
         tracing::info!(address = %bound.address(), tls = encrypted, connections_max, "listening for memcached clients");
         Ok(bound)
     }
 }
 
 /// Returns true if the machine lacks this address of a name, such as `::1` of `localhost`, and another address of the name is
-/// open or will be.
-fn is_spare(error: &Error, listener: &Listener, all: &[Listener], open: &[Open]) -> bool {
+/// bound or will be.
+fn is_spare(error: &Error, listener: &Listener, all: &[Listener], bound: &[Prepared]) -> bool {
     let same_name = |other: &Listener| other.origin == listener.origin && other.name == listener.name;
     let is_last = all
         .iter()
         .rfind(|other| same_name(other))
         .is_some_and(|last| last.address == listener.address);
-    let has_open = open.iter().any(|earlier| same_name(&earlier.configured));
-    listener.name.is_some() && error.is_absent_address() && (has_open || !is_last)
+    let has_bound = bound.iter().any(|earlier| same_name(&earlier.configured));
+    listener.name.is_some() && error.is_absent_address() && (has_bound || !is_last)
 }
 
 /// Serves a connection after its TLS handshake.

@@ -3,14 +3,18 @@
 //! ```text
 //!   main thread                                    workers
 //!   config ─► logs ─► signals blocked ─► loops ──► run
+//!          ─► sockets bound ─► user
 //!          ─► stores ─► listeners ───────────────► accept
-//!          ─► user ─► banner
+//!          ─► banner
 //!          ─► own loop: signals, housekeeping
 //!          ─► drain ─────────────────────────────► answer what was asked, end
+//!          ─► stores closed
 //! ```
 //!
 //! **Invariant**: nothing is printed on standard output before every listener is open and the user is dropped to, so
 //! `ready` means ready.
+//!
+//! **Invariant**: stores are opened by the user that the daemon became, never with more rights, and closed after the last reply.
 //!
 //! **Invariant**: signals are blocked before the first thread starts, so that only the main loop sees them.
 
@@ -90,8 +94,14 @@ fn start(flags: &Serve, config: &Config) -> Result<Daemon, Error> {
         ..io::Config::default()
     })
     .map_err(Error::Loops)?;
-    let stores = Stores::open(config)?;
     let certificates = Arc::default();
+    let bound = listeners::bind(&loops, &certificates, config)?;
+    if let Some(user) = &config.user {
+        system::privileges::become_user(&user.value)?;
+        tracing::info!(user = user.value, "became the user");
+    }
+    // Its files belong to the user, and what it reads from them has no more rights than the user.
+    let stores = Stores::open(config)?;
     let debugtime = flags.debugtime;
     let opener = Opener {
         loops: &loops,
@@ -99,11 +109,7 @@ fn start(flags: &Serve, config: &Config) -> Result<Daemon, Error> {
         certificates: &certificates,
         debugtime,
     };
-    let open = opener.open(config)?;
-    if let Some(user) = &config.user {
-        system::privileges::become_user(&user.value)?;
-        tracing::info!(user = user.value, "became the user");
-    }
+    let open = opener.open(bound)?;
     Ok(Daemon {
         loops,
         stores,
@@ -141,7 +147,7 @@ async fn live(flags: &Serve, config: &Config) -> ExitCode {
         }
     }
     manager.tell(State::Stopping);
-    stop::run(loops, &open, signals).await
+    stop::run(loops, &open, stores, signals).await
 }
 
 /// The loops refuse connections before a service sees them; its `stats` should know all the same.

@@ -7,6 +7,7 @@ use io::{Loops, Signals};
 use nix::libc::{SIGHUP, SIGINT, SIGTERM};
 
 use super::listeners::Open;
+use super::stores::Stores;
 
 /// The signals that the daemon handles.
 pub(super) const SIGNALS: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
@@ -15,7 +16,8 @@ pub(super) const SIGNALS: [i32; 3] = [SIGTERM, SIGINT, SIGHUP];
 pub(super) const RELOAD: i32 = SIGHUP;
 
 /// Drains every connection, for at most the longest drain timeout; a second signal to end does so at once.
-pub(super) async fn run(loops: Loops, open: &[Open], mut signals: Signals) -> ExitCode {
+/// Closes the stores after the last reply.
+pub(super) async fn run(loops: Loops, open: &[Open], stores: Stores, mut signals: Signals) -> ExitCode {
     let patience = open
         .iter()
         .map(|open| open.configured.drain_timeout)
@@ -31,5 +33,8 @@ pub(super) async fn run(loops: Loops, open: &[Open], mut signals: Signals) -> Ex
     .detach();
     io::offload(move || loops.stop(patience)).await;
     tracing::info!("drained");
-    ExitCode::SUCCESS
+    match io::offload(move || stores.close()).await {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }

@@ -49,6 +49,22 @@ impl Stores {
         self.by_name[name].clone()
     }
 
+    /// Closes every store; false if one could not commit everything.
+    pub(super) fn close(&self) -> bool {
+        let close = |(name, store): (&String, &Arc<Store>)| {
+            let closed = store.close();
+            if let Err(error) = &closed {
+                tracing::error!(store = %name, "the last writes may be lost: {error}");
+            }
+            closed.is_ok()
+        };
+        // Every store is closed, also after one that failed.
+        self.by_name
+            .iter()
+            .map(close)
+            .fold(true, |all, closed| all & closed)
+    }
+
     /// The daemon's one clock: services and housekeeping go by it.
     pub(super) fn clock(&self) -> &Arc<Clock> {
         &self.clock
