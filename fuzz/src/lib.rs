@@ -8,6 +8,8 @@
 mod describe;
 #[path = "../../crates/wire/tests/memcached/properties.rs"]
 mod properties;
+#[path = "../../crates/log/tests/properties/mod.rs"]
+mod log_properties;
 #[path = "../../crates/kv/tests/store/operations.rs"]
 mod operations;
 
@@ -49,4 +51,14 @@ pub fn memcached_responses(input: &[u8]) {
 /// Operations on a store of a few KiB.
 pub fn kv_store(input: &[u8]) {
     operations::run(input);
+}
+
+/// Record batches.
+pub fn log_batches(input: &[u8]) {
+    log_properties::batches(within(input));
+}
+
+/// Folders of logs with arbitrary files.
+pub fn log_recovery(input: &[u8]) {
+    log_properties::recovery(within(input));
 }

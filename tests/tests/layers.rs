@@ -25,7 +25,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     (
         "hikyaku",
-        &["hikyaku-io", "hikyaku-kv", "hikyaku-memcached", "hikyaku-wire"],
+        &[
+            "hikyaku-io",
+            "hikyaku-kv",
+            "hikyaku-log",
+            "hikyaku-memcached",
+            "hikyaku-wire",
+        ],
     ),
     ("hikyaku-display", &[]),
     ("hikyaku-load", &["hikyaku-display", "hikyaku-wire"]),

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::bench::Bench;
 use crate::client::Kv;
 use crate::config::Flags;
+use crate::logs::Log as Logs;
 
 /// One fast server for one machine: it answers every memcached client.
 #[derive(Debug, Parser)]
@@ -27,6 +28,7 @@ pub(crate) enum Command {
         file: PathBuf,
     },
     Kv(Kv),
+    Log(Logs),
     Bench(Bench),
     /// Print shell completions
     Completions {

@@ -4,6 +4,7 @@
 //!   cli ─► config (file, flags, faults) ─► serve ─► loops, stores, listeners, signals
 //!    ├──► check                                       └► banner, on standard output
 //!    ├──► client (kv …)
+//!    ├──► logs (log dump, verify, repair)
 //!    ├──► bench: becomes hikyaku-bench
 //!    └──► generate (completions, man pages)
 //! ```
@@ -21,6 +22,7 @@ mod cli;
 mod client;
 mod config;
 mod generate;
+mod logs;
 mod memcached_flags;
 mod serve;
 mod system;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Serve(flags) => serve::run(&flags),
         Command::Check { file } => check::run(&file),
         Command::Kv(asked) => client::run(&asked),
+        Command::Log(asked) => logs::run(&asked),
         Command::Bench(asked) => bench::run(&asked),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { directory } => generate::man(directory.as_deref()),

@@ -98,7 +98,7 @@ fn a_misspelt_log_level_is_told() {
 fn help_names_every_command() {
     let help = hikyaku(&["--help"]);
     let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    for command in ["serve", "check", "kv", "bench", "completions", "man"] {
+    for command in ["serve", "check", "kv", "log", "bench", "completions", "man"] {
         assert!(
             help.lines().any(|line| line.trim_start().starts_with(command)),
             "{command} is missing: {help}"

@@ -472,7 +472,7 @@ impl Work<'_> {
         if !has_batch(&bytes) {
             return Ok(None);
         }
-        let kept = self.aside(path)?;
+        let kept = aside(&**self.storage, self.folder, path)?;
         storage::write_whole(&**self.storage, &kept, &bytes).doing("write", &kept)?;
         self.storage
             .sync_folder(self.folder)
@@ -480,29 +480,11 @@ impl Work<'_> {
         Ok(Some(kept))
     }
 
-    /// A name beside a file's that is not taken.
-    fn aside(&self, path: &Path) -> Result<PathBuf, Error> {
-        let names = self.storage.list(self.folder).doing("list", self.folder)?;
-        let stem = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let taken = |name: &String| names.contains(name);
-        let mut name = format!("{stem}{ASIDE_SUFFIX}");
-        let mut number = 1;
-        while taken(&name) {
-            number += 1;
-            name = format!("{stem}{ASIDE_SUFFIX}{number}");
-        }
-        Ok(self.folder.join(name))
-    }
-
     /// Renames segments that do not continue the log. They may have records that someone wants.
     fn set_aside(&mut self, bases: &[u64]) -> Result<(), Error> {
         for &base in bases {
             let path = self.path(base);
-            let aside = self.aside(&path)?;
+            let aside = aside(&**self.storage, self.folder, &path)?;
             self.storage.rename(&path, &aside).doing("rename", &path)?;
             for index in index_paths(&path) {
                 let _ = self.storage.remove(&index);
@@ -648,6 +630,23 @@ pub(crate) fn remove_segment_files(storage: &dyn Storage, path: &Path) -> Result
         }
     }
     storage.remove(path).doing("remove", path)
+}
+
+/// A name beside a file's that is not taken.
+pub(crate) fn aside(storage: &dyn Storage, folder: &Path, path: &Path) -> Result<PathBuf, Error> {
+    let names = storage.list(folder).doing("list", folder)?;
+    let stem = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut name = format!("{stem}{ASIDE_SUFFIX}");
+    let mut number = 1;
+    while names.contains(&name) {
+        number += 1;
+        name = format!("{stem}{ASIDE_SUFFIX}{number}");
+    }
+    Ok(folder.join(name))
 }
 
 /// Whether a whole batch begins anywhere in the bytes.

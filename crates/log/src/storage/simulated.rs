@@ -401,11 +401,13 @@ impl Storage for Simulated {
         Ok(())
     }
 
-    fn lock(&self, path: &Path, _note: &[u8]) -> io::Result<Lock> {
-        let mut world = self.world.lock();
-        if world.locked.iter().any(|held| held == path) {
+    fn lock(&self, path: &Path, note: &[u8]) -> io::Result<Lock> {
+        if self.world.lock().locked.iter().any(|held| held == path) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
+        // Nothing depends on this file's durability.
+        self.put(path, note.to_vec());
+        let mut world = self.world.lock();
         world.locked.push(path.to_owned());
         Ok(Box::new(Held {
             world: self.world.clone(),
