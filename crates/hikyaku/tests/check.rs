@@ -42,6 +42,30 @@ fn what_the_machine_cannot_give_is_told() {
     assert_faults("machine", include_str!("config/machine.expected"));
 }
 
+/// Opening a store would reserve address space for it.
+#[test]
+fn checking_opens_no_store() {
+    let run = |command: &str| {
+        let hikyaku = env!("CARGO_BIN_EXE_hikyaku");
+        Command::new("sh")
+            .args(["-c", &format!("ulimit -v 1000000; exec {hikyaku} {command}")])
+            .output()
+            .expect("the shell runs")
+    };
+    let folder = std::env::temp_dir().join(format!("hikyaku-check-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("hikyaku.toml");
+    let config = "[store.default]\nuri = \"memory:?capacity=20GiB\"\n[[listen]]\nprotocol = \"memcached\"\n\
+                  address = \"127.0.0.1:0\"\n";
+    std::fs::write(&file, config).expect("a file");
+    let checked = run(&format!("check {}", file.display()));
+    assert_eq!(checked.status.code(), Some(0), "{checked:?}");
+    let served = run(&format!("serve --config {}", file.display()));
+    let told = String::from_utf8_lossy(&served.stderr).into_owned();
+    assert!(told.contains("cannot reserve 21474836480 bytes"), "{told}");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
 #[test]
 fn stores_that_fit_alone_may_not_fit_together_and_names_must_resolve() {
     let output = check("together.toml");

@@ -229,6 +229,21 @@ fn the_user_is_dropped_to() {
     }
     assert!(threads >= 2, "a loop and the main thread");
     assert_kv(daemon.address(), &["set", "k", "v"], 0, "");
+    // What a store creates belongs to the user, and it closes when every client has its replies.
+    let (status, log) = daemon.end();
+    assert_eq!(status, Some(0), "{log}");
+    let steps = [
+        "became the user",
+        "opened the store",
+        "listening",
+        "drained",
+        "closed the store",
+    ];
+    let places: Vec<_> = steps.iter().map(|step| log.find(step)).collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?} in {log}"
+    );
 }
 
 #[test]

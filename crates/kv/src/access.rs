@@ -2,13 +2,13 @@
 
 use crate::{Now, Warm};
 
-/// What a caller needs to see of an item. Each level includes those before it.
+/// The part of an item that a caller needs. Each level includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// Nothing: the closure gets `None`, and its decision applies to whatever is there. For blind writes, which then never wait
-    /// for a device.
+    /// Nothing: the closure gets `None`, and its decision applies whether or not there is an item. For blind writes, which then
+    /// never wait for a device.
     Nothing,
-    /// Whether there is an item, its facts and the length of its value, but not the value.
+    /// The item's existence, its facts and the length of its value, but not the value.
     Facts,
     /// All of it.
     #[default]
@@ -20,9 +20,10 @@ pub enum Need {
 pub struct Access<'w> {
     /// The present second.
     pub now: Now,
-    /// What the caller needs to see.
+    /// The part of the item that the caller needs.
     pub need: Need,
-    /// What was fetched for it. Without it, an engine that would have to wait only says so.
+    /// The entries that were fetched for the caller. Without a set, an engine that would have to wait returns
+    /// [`Cold`](crate::Answer::Cold) and notes nothing.
     pub warm: Option<&'w Warm>,
 }
 

@@ -25,7 +25,7 @@
 //! begins a commit when it is told to ([`begin_commit`](Engine::begin_commit)), which a loop does once at the end of a turn, so
 //! that one `fsync` serves every write of the turn.
 //!
-//! A commit that fails stays failed. The engine refuses all later writes with [`StoreError::Unavailable`], because nobody can say
+//! A commit that fails stays failed. The engine refuses all later writes with [`StoreError::Unavailable`], since it is unknown
 //! which bytes the device has; it never tries the same bytes again. Reads go on.
 //!
 //! An update is visible to reads before it is committed, to its own connection and to others. After a power cut such a read may turn

@@ -4,7 +4,7 @@
 //!   Simulated ──request──▶ network: arrives after `latency` ──▶ Machine: the items; answers ──▶ Fetch, commit
 //! ```
 //!
-//! Every read is cold, and a commit comes as late as the machine's acknowledgement. [`Fault`]s make reads, writes and commits
+//! Every read is cold, and writes are committed when the caller begins a commit, as late as the machine's answer. [`Fault`]s make reads, writes and commits
 //! fail. Several `Simulated` may be connected to one [`Machine`], one after another as restarts of a daemon, or at once.
 //!
 //! It reads the clock and starts a thread, as the clients of other machines do, and bounds nothing: it is not for production, and

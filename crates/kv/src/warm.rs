@@ -32,7 +32,7 @@ pub struct Warm {
     page: RefCell<Option<(Cursor, Result<Page, StoreError>)>>,
 }
 
-/// What is to be fetched.
+/// The wants of a fetch.
 #[derive(Default)]
 pub(crate) struct Wants {
     /// Items, with what of each is needed, and how often.
@@ -79,7 +79,7 @@ pub(crate) struct Delivery {
 
 struct Warmed {
     fetched: Fetched,
-    /// What of the item was fetched.
+    /// How much of the item was fetched.
     need: Need,
     uses: u32,
 }
@@ -103,7 +103,7 @@ impl Warm {
         self.wants.borrow().is_empty() && self.entries.borrow().is_empty() && self.page.borrow().is_none()
     }
 
-    /// Lets go of everything that was fetched. What is wanted stays so.
+    /// Drops all entries, and keeps the wants.
     pub fn clear(&self) {
         self.entries.borrow_mut().clear();
         *self.page.borrow_mut() = None;

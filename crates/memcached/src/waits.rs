@@ -1,4 +1,4 @@
-//! What a connection waits for outside of exchanges: fetches of cold items, commits of writes.
+//! The waits of a connection between two exchanges: fetches of cold items, commits of writes.
 //!
 //! ```text
 //!   exchange: set a ─ set b ─ get c (cold)        output "STORED STORED", held; commit 7
@@ -24,12 +24,12 @@ use crate::progress::Next;
 /// Items that one look ahead fetches at most; the rest of the input waits for the next.
 pub(crate) const FETCH_MAX: usize = 1024;
 
-/// What an exchange leaves to do and to wait for.
+/// The work and the waits that an exchange leaves.
 #[derive(Default)]
 pub(crate) struct Waits {
     /// The work after the exchange.
     next: Cell<Option<Box<Next>>>,
-    /// What was fetched, and what is to be.
+    /// The fetched entries, and the wants of the next fetch.
     pub(crate) warm: Warm,
     /// The present command was not carried out, because it found something cold.
     cold: Cell<bool>,
@@ -127,8 +127,8 @@ impl Waits {
         }
     }
 
-    /// Notes how much of the input was consumed. What was fetched for it and not used is dropped then. Returns true if nothing
-    /// is fetched for the input that follows.
+    /// Notes how much of the input was consumed, and drops entries that were fetched for it and not used. Returns true if the
+    /// input that follows has no entries.
     pub(crate) fn consumed(&self, bytes: usize) -> bool {
         let covered = self.covered.get().saturating_sub(bytes);
         self.covered.set(covered);

@@ -36,6 +36,7 @@ impl Stores {
                 name: name.clone(),
                 source,
             })?;
+            tracing::info!(store = %name, "opened the store");
             by_name.insert(name.clone(), Arc::new(store));
         }
         Ok(Stores {
@@ -53,8 +54,9 @@ impl Stores {
     pub(super) fn close(&self) -> bool {
         let close = |(name, store): (&String, &Arc<Store>)| {
             let closed = store.close();
-            if let Err(error) = &closed {
-                tracing::error!(store = %name, "the last writes may be lost: {error}");
+            match &closed {
+                Ok(()) => tracing::info!(store = %name, "closed the store"),
+                Err(error) => tracing::error!(store = %name, "the last writes may be lost: {error}"),
             }
             closed.is_ok()
         };

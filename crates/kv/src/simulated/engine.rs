@@ -64,15 +64,12 @@ impl Simulated {
         })
     }
 
-    /// Sends a request with the number of a new write.
-    fn send(&self, request: impl FnOnce(u64) -> Request) -> Result<Commit, StoreError> {
+    /// Sends a write and returns its number.
+    fn send(&self, write: Request) -> Result<Commit, StoreError> {
         let _in_order = self.order.lock();
         let number = self.writes.fetch_add(1, Relaxed) + 1;
         let network = self.network.read();
-        network
-            .as_ref()
-            .ok_or(StoreError::Unavailable)?
-            .send(request(number));
+        network.as_ref().ok_or(StoreError::Unavailable)?.send(write);
         Ok(Commit(number))
     }
 
@@ -153,7 +150,7 @@ impl Simulated {
             warm.forget(key.bytes);
         }
         let cas = new.as_ref().map_or(0, |item| item.cas);
-        let commit = self.send(|number| Request::Write(key.bytes.into(), new, number))?;
+        let commit = self.send(Request::Write(key.bytes.into(), new))?;
         Ok(Answer::Ready(Stored { answer, cas, commit }))
     }
 
@@ -366,6 +363,13 @@ impl Engine for Simulated {
         })
     }
 
+    fn begin_commit(&self) {
+        let _in_order = self.order.lock();
+        if let Some(network) = self.network.read().as_ref() {
+            network.send(Request::Commit(self.writes.load(Relaxed)));
+        }
+    }
+
     fn sync(&self) -> Result<Commit, StoreError> {
         match self.commits.failed() {
             Some(error) => Err(error),
@@ -382,6 +386,7 @@ impl Engine for Simulated {
     }
 
     fn close(&self) -> Result<(), StoreError> {
+        self.begin_commit();
         drop(self.network.write().take());
         let failed = self.commits.failed();
         self.commits.fail(StoreError::Unavailable);

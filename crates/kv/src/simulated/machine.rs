@@ -39,6 +39,7 @@ pub struct Machine {
     fault: Mutex<Option<Fault>>,
     connections: AtomicU64,
     requests: AtomicUsize,
+    commits: AtomicUsize,
     waiting: AtomicUsize,
 }
 
@@ -55,6 +56,7 @@ impl Machine {
             fault: Mutex::default(),
             connections: AtomicU64::new(0),
             requests: AtomicUsize::new(0),
+            commits: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
         })
     }
@@ -68,6 +70,12 @@ impl Machine {
     #[must_use]
     pub fn requests(&self) -> usize {
         self.requests.load(Relaxed)
+    }
+
+    /// The number of commits, each of which stands for an `fsync`.
+    #[must_use]
+    pub fn commits(&self) -> usize {
+        self.commits.load(Relaxed)
     }
 
     /// The number of requests that were sent and not answered.
@@ -99,6 +107,10 @@ impl Machine {
 
     pub(super) fn sent(&self) {
         self.waiting.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn committed(&self) {
+        self.commits.fetch_add(1, Relaxed);
     }
 
     pub(super) fn answered(&self) {

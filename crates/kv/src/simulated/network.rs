@@ -19,8 +19,10 @@ use crate::warm::{Delivery, Fetched, Wants, Write};
 /// A request on its way.
 pub(super) enum Request {
     Fetch(Wants, Vec<u64>, Arc<Mailbox>),
-    Write(Box<[u8]>, Option<Arc<OwnedEntry>>, u64),
-    Flush(u64),
+    Write(Box<[u8]>, Option<Arc<OwnedEntry>>),
+    Flush,
+    /// Commits every write up to this point.
+    Commit(u64),
 }
 
 /// A connection to a machine. Dropping it delivers everything that was sent.
@@ -74,33 +76,27 @@ fn deliver(requests: &Receiver<(Instant, Request)>, machine: &Machine, commits: 
     while let Ok((arrives, request)) = requests.recv() {
         thread::sleep(arrives.saturating_duration_since(Instant::now()));
         match request {
-            Request::Fetch(wants, points, mailbox) => mailbox.put(fetch(machine, commits, wants, &points)),
-            Request::Write(key, new, point) => {
-                machine.write(&key, new);
-                commit(machine, commits, point);
-            }
-            Request::Flush(point) => {
-                machine.flush();
-                commit(machine, commits, point);
-            }
+            Request::Fetch(wants, points, mailbox) => mailbox.put(fetch(machine, wants, &points)),
+            Request::Write(key, new) => machine.write(&key, new),
+            Request::Flush => machine.flush(),
+            Request::Commit(point) => commit(machine, commits, point),
         }
         machine.answered();
     }
 }
 
 fn commit(machine: &Machine, commits: &Commits, point: u64) {
+    machine.committed();
     match machine.fault() {
         Some(Fault::Commit(error)) => commits.fail(error),
         _ => commits.reach(point),
     }
 }
 
-fn fetch(machine: &Machine, commits: &Commits, wants: Wants, points: &[u64]) -> Delivery {
+fn fetch(machine: &Machine, wants: Wants, points: &[u64]) -> Delivery {
     let mut entries: Vec<(Box<[u8]>, Fetched)> = Vec::new();
     for (write, &point) in wants.writes.iter().zip(points) {
         entries.push((write.key.clone(), machine.write_if(write, point)));
-        // A write that was not applied has nothing to commit.
-        commit(machine, commits, point);
     }
     let written = |key: &[u8], writes: &[Write]| writes.iter().any(|write| *write.key == *key);
     for key in wants.items.keys() {

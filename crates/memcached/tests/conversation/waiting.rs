@@ -389,6 +389,50 @@ fn a_failed_commit_is_told_and_ends_all_writing() {
 }
 
 #[test]
+fn a_failed_commit_is_told_to_binary_clients() {
+    let server = Server::start();
+    server.machine.set_fault(Some(Fault::Commit(IO)));
+    let mut client = server.connect();
+    let mut frames = Vec::new();
+    let fields = client::binary::StoreFields {
+        flags: 0,
+        exptime: 0,
+        cas: 0,
+    };
+    client::binary::store(&mut frames, Opcode::SET, 1, fields, b"a", b"x");
+    client::binary::store(&mut frames, Opcode::SETQ, 2, fields, b"b", b"x");
+    client::binary::bare(&mut frames, Opcode::NOOP, 3);
+    client.send(&frames);
+    // A quiet request is told of failures.
+    for (opcode, opaque) in [(Opcode::SET, 1), (Opcode::SETQ, 2)] {
+        let mut expected = Vec::new();
+        let status = wire::memcached::binary::Status::InternalError;
+        wire::memcached::binary::status(&mut expected, opcode, opaque, 0, status);
+        assert_eq!(client.bytes(expected.len()), expected);
+    }
+    let noop = client.bytes(24);
+    assert_eq!((&noop[6..8], &noop[12..16]), (&[0, 0][..], &[0, 0, 0, 3][..]));
+}
+
+/// One commit serves every connection that has written in a turn of the loop, or while the commit before was under way.
+#[test]
+fn commits_are_shared() {
+    let server = Server::start();
+    let mut clients: Vec<Client> = (0..64).map(|_| server.connect()).collect();
+    for round in 0..5 {
+        for (index, client) in clients.iter_mut().enumerate() {
+            client.send(set(&format!("k{index}"), &round.to_string()));
+        }
+        for client in &mut clients {
+            assert_eq!(client.bytes(8), b"STORED\r\n");
+        }
+    }
+    let commits = server.machine.commits();
+    println!("{commits} commits for 320 writes");
+    assert!((5..320).contains(&commits), "{commits} commits");
+}
+
+#[test]
 fn touched_and_large_values_wait_for_their_commits_too() {
     let server = Server::start();
     let mut client = server.connect();
