@@ -1,13 +1,16 @@
 //! `stats items` and `stats slabs` as memcached's own tool and the Prometheus exporter read them.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
 
 use hikyaku_tests::{Connection, Daemon, Tool, client_program};
 
 /// What the exporter reads of each class of `stats items`; it parses every value as a number.
-const ITEMS: [&str; 10] = [
+const ITEMS: [&str; 11] = [
     "number",
     "age",
+    "mem_requested",
     "evicted",
     "evicted_nonzero",
     "evicted_time",
@@ -19,7 +22,7 @@ const ITEMS: [&str; 10] = [
 ];
 
 /// … and of `stats slabs`; it gives up without `cmd_set`, `cas_hits` and `cas_badval`.
-const SLABS: [&str; 16] = [
+const SLABS: [&str; 15] = [
     "chunk_size",
     "chunks_per_page",
     "total_pages",
@@ -27,7 +30,6 @@ const SLABS: [&str; 16] = [
     "used_chunks",
     "free_chunks",
     "free_chunks_end",
-    "mem_requested",
     "get_hits",
     "cmd_set",
     "delete_hits",
@@ -86,6 +88,78 @@ fn evicting() -> (Daemon, Connection) {
     (daemon, connection)
 }
 
+/// The Prometheus exporter, in front of a daemon.
+struct Exporter {
+    process: Child,
+    address: String,
+}
+
+impl Exporter {
+    fn start(daemon: &Daemon) -> Exporter {
+        let mut process = Command::new(client_program("memcached_exporter"))
+            .arg(format!("--memcached.address={}", daemon.address()))
+            .arg("--web.listen-address=127.0.0.1:0")
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("tests/install builds the exporter");
+        let mut log = BufReader::new(process.stderr.take().expect("it is a pipe")).lines();
+        let address = log
+            .by_ref()
+            .map(|line| line.expect("the log is text"))
+            .find_map(|line| Some(line.split_once("msg=\"Listening on\" address=")?.1.to_owned()))
+            .expect("the exporter says where it listens");
+        // A full pipe would stop it.
+        std::thread::spawn(move || log.for_each(drop));
+        Exporter { process, address }
+    }
+
+    /// The answer to a scrape.
+    fn scrape(&self) -> String {
+        let mut connection = Connection::open(&self.address);
+        connection.send("GET /metrics HTTP/1.0\r\n\r\n");
+        String::from_utf8(connection.rest()).expect("metrics are text")
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        let ended = self.process.kill().and_then(|()| self.process.wait());
+        ended.expect("the exporter is our child");
+    }
+}
+
+/// A metric of class 1 that both `stats items` and `stats slabs` gave made the exporter refuse the whole scrape.
+#[test]
+fn the_exporter_exports_every_class() {
+    let (daemon, mut connection) = evicting();
+    let metrics = Exporter::start(&daemon).scrape();
+    assert!(metrics.starts_with("HTTP/1.0 200"), "{metrics}");
+    let value = |name: &str| {
+        let of = |line: &str| line.strip_prefix(name)?.trim().parse::<f64>().ok();
+        metrics
+            .lines()
+            .find_map(of)
+            .unwrap_or_else(|| panic!("no {name} in {metrics}"))
+    };
+    assert_eq!(value("memcached_up "), 1.0);
+    let items = classes(&mut connection, "items", "items:");
+    for (class, figures) in &items {
+        let label = format!("{{slab=\"{class}\"}}");
+        assert_eq!(
+            value(&format!("memcached_slab_current_items{label}")),
+            figures["number"] as f64
+        );
+        assert_eq!(
+            value(&format!("memcached_slab_mem_requested_bytes{label}")),
+            figures["mem_requested"] as f64
+        );
+        assert_eq!(
+            value(&format!("memcached_slab_items_evicted_unfetched_total{label}")),
+            figures["evicted_unfetched"] as f64
+        );
+    }
+}
+
 #[test]
 fn the_exporter_finds_what_it_reads() {
     let (_daemon, mut connection) = evicting();
@@ -109,7 +183,7 @@ fn the_exporter_finds_what_it_reads() {
             figures["used_chunks"] + figures["free_chunks"]
         );
         assert_eq!(figures["used_chunks"], items[class]["number"]);
-        let mean = figures["mem_requested"] / figures["used_chunks"];
+        let mean = items[class]["mem_requested"] / figures["used_chunks"];
         assert!(mean.abs_diff(figures["chunk_size"]) <= 1, "{figures:?}");
     }
     let sum = |classes: &Classes, name: &str| classes.values().map(|figures| figures[name]).sum::<u64>();

@@ -107,7 +107,6 @@ fn slab(number: u32, class: &ClassStatistics, commands: &Totals, tell: &mut Tell
     tell("used_chunks", class.items);
     tell("free_chunks", free);
     tell("free_chunks_end", 0);
-    tell("mem_requested", class.bytes);
     tell("get_hits", commands.get_hits);
     tell("cmd_set", commands.cmd_set);
     tell("delete_hits", commands.delete_hits);
