@@ -18,7 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("hikyaku-io", &["hikyaku-spawn"]),
     ("hikyaku-wire", &["hikyaku-format"]),
     ("hikyaku-log", &[]),
-    ("hikyaku-kv", &[]),
+    ("hikyaku-kv", &["hikyaku-log"]),
     (
         "hikyaku-memcached",
         &["hikyaku-format", "hikyaku-io", "hikyaku-kv", "hikyaku-wire"],

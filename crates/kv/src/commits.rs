@@ -53,6 +53,7 @@ impl Commits {
     }
 
     /// Why no write can be committed any more, if that is so.
+    #[cfg(any(test, feature = "simulated"))]
     pub(crate) fn failed(&self) -> Option<StoreError> {
         self.state.lock().failed
     }

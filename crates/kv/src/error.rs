@@ -5,13 +5,13 @@
 #[non_exhaustive]
 pub enum Error {
     /// The scheme or file suffix names no engine.
-    #[error("{name:?} names no kind of store; use memory:, or Tokyo Cabinet's *")]
+    #[error("{name:?} names no kind of store; use memory: or hash:PATH, or Tokyo Cabinet's * or PATH.tch")]
     UnknownKind {
         /// The given text.
         name: String,
     },
     /// The engine exists in the design but isn't part of this version.
-    #[error("{kind} stores are not in this version; use memory:")]
+    #[error("{kind} stores are not in this version; use memory: or hash:PATH")]
     NotInThisVersion {
         /// The engine's name.
         kind: &'static str,
@@ -51,13 +51,16 @@ pub enum Error {
         reason: &'static str,
     },
     /// The operating system refused the memory.
-    #[error("cannot reserve {bytes} bytes of address space: {source}")]
+    #[error("cannot reserve {bytes} bytes of address space: {source}; a smaller capacity may fit")]
     Memory {
         /// How much was asked for.
         bytes: u64,
         /// The system's error.
         source: std::io::Error,
     },
+    /// The files of a store cannot be opened.
+    #[error(transparent)]
+    Log(#[from] log::Error),
 }
 
 /// Why an operation could not be done. The store is unchanged then.

@@ -1,6 +1,6 @@
-//! Remarks about a store's name, for the user to read once.
+//! Remarks about a store, for the user to read once.
 
-/// A remark about a store's name that isn't an error.
+/// A remark about a store's name, or about opening it, that isn't an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -11,6 +11,37 @@ pub enum Notice {
         /// The value, as it was written.
         value: String,
     },
+    /// Recovery of a log found that not everything was as it had been written.
+    Recovered {
+        /// What it found and did.
+        text: String,
+    },
+}
+
+impl Notice {
+    /// What the user should know of a recovery, if it lost anything or found damage.
+    pub(crate) fn of_recovery(report: &log::Recovery) -> Option<Notice> {
+        let cuts = report.cuts.iter().map(|cut| {
+            let (path, position, bytes) = (cut.path.display(), cut.position, cut.bytes);
+            format!("{path}:{position}: cut {bytes} bytes: {}", cut.reason)
+        });
+        let damage = report
+            .damage
+            .iter()
+            .map(|damage| format!("{}:{}: {}", damage.path.display(), damage.position, damage.reason));
+        let missing = report
+            .missing
+            .iter()
+            .map(|range| format!("offsets {} to {} are missing", range.start, range.end));
+        let checkpoint = report
+            .checkpoint_damage
+            .iter()
+            .map(|reason| format!("the checkpoint was not used: {reason}"));
+        let text: Vec<String> = cuts.chain(damage).chain(missing).chain(checkpoint).collect();
+        (!text.is_empty()).then(|| Notice::Recovered {
+            text: text.join("; "),
+        })
+    }
 }
 
 impl std::fmt::Display for Notice {
@@ -19,6 +50,7 @@ impl std::fmt::Display for Notice {
             Notice::Ignored { name, value } => {
                 write!(out, "{name}={value} is Tokyo Cabinet's and has no effect here")
             }
+            Notice::Recovered { text } => out.write_str(text),
         }
     }
 }

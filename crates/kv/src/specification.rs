@@ -1,12 +1,19 @@
 //! From a store's name to the store.
 
+use std::path::{Path, PathBuf};
+
+use crate::hash::{Hash, PARTITIONS_MAX, Settings, Sync};
 use crate::memory::{CAPACITY_MAX, CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN, Memory};
 use crate::{Error, Notice, Size, Store, parse_size};
 
 const MEMORY_KEYS: &str = "capacity, item_size_max and evict";
-/// What Tokyo Cabinet's on-memory hash database takes; only `capsiz` has a meaning here.
+const HASH_KEYS: &str = "sync, partitions, item_size_max and preallocate";
+/// What Tokyo Cabinet's databases take; only `capsiz` has a meaning here.
 const TOKYO_MEMORY_KEYS: &str = "capsiz, bnum, capnum, mode";
-const TOKYO_MEANINGLESS: [&str; 3] = ["bnum", "capnum", "mode"];
+const TOKYO_HASH_KEYS: &str = "apow, bnum, dfunit, fpow, mode, opts, rcnum, xmsiz";
+const TOKYO_MEMORY_MEANINGLESS: [&str; 3] = ["bnum", "capnum", "mode"];
+const TOKYO_HASH_MEANINGLESS: [&str; 8] =
+    ["apow", "bnum", "dfunit", "fpow", "mode", "opts", "rcnum", "xmsiz"];
 
 /// The specification of a store: its parsed name.
 ///
@@ -18,39 +25,56 @@ const TOKYO_MEANINGLESS: [&str; 3] = ["bnum", "capnum", "mode"];
 /// ```
 #[derive(Clone, Debug)]
 pub struct Specification {
-    capacity: Size,
+    kind: Kind,
     item_size_max: Option<u64>,
-    evict: bool,
     notices: Vec<Notice>,
 }
 
+/// What only stores of one kind have.
+#[derive(Clone, Debug)]
+enum Kind {
+    Memory {
+        capacity: Size,
+        evict: bool,
+    },
+    Hash {
+        path: PathBuf,
+        sync: Sync,
+        partitions: Option<u32>,
+        preallocate: bool,
+    },
+}
+
 impl Specification {
-    /// Reads a URI (`memory:?capacity=1GiB&item_size_max=2MiB&evict=false`) or a Tokyo Cabinet name (`*#capsiz=1024m`).
+    /// Reads a URI (`memory:?capacity=1GiB&item_size_max=2MiB&evict=false`, `hash:PATH?sync=commit`) or a Tokyo Cabinet name
+    /// (`*#capsiz=1024m`, `PATH.tch#bnum=1000000`).
     pub fn parse(uri: &str) -> Result<Self, Error> {
-        if let Some(tuning) = tokyo_memory(uri) {
-            return Specification::tokyo(uri, tuning);
+        if let Some((kind, tuning)) = tokyo(uri) {
+            return Specification::tokyo(uri, kind, tuning);
         }
         if let Some(kind) = not_in_this_version(uri) {
             return Err(Error::NotInThisVersion { kind });
         }
-        let Some(rest) = uri.strip_prefix("memory:") else {
-            return Err(Error::UnknownKind { name: uri.to_owned() });
-        };
         let malformed = |reason| Error::Malformed {
             uri: uri.to_owned(),
             reason,
         };
-        let mut specification = Specification::default();
-        let mut given = Vec::new();
-        let query = match rest.strip_prefix('?') {
-            Some(query) => query,
-            None if rest.is_empty() => return Ok(specification),
-            None => {
+        let (rest, query) = uri.split_once('?').unwrap_or((uri, ""));
+        let kind = match rest.split_once(':') {
+            Some(("memory", "")) => Kind::memory(),
+            Some(("memory", _)) => {
                 return Err(malformed(
                     "a memory store has no path; keys follow a question mark: memory:?capacity=1GiB",
                 ));
             }
+            Some(("hash", "")) => {
+                return Err(malformed("a hash store needs the path of its folder: hash:PATH"));
+            }
+            Some(("hash", path)) => Kind::hash(path),
+            _ => return Err(Error::UnknownKind { name: uri.to_owned() }),
         };
+        let mut specification = Specification::new(kind);
+        let mut given = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair
                 .split_once('=')
@@ -61,31 +85,47 @@ impl Specification {
         Ok(specification)
     }
 
-    fn tokyo(uri: &str, tuning: &str) -> Result<Self, Error> {
+    fn new(kind: Kind) -> Specification {
+        Specification {
+            kind,
+            item_size_max: None,
+            notices: Vec::new(),
+        }
+    }
+
+    fn tokyo(uri: &str, kind: Kind, tuning: &str) -> Result<Self, Error> {
         let malformed = |reason| Error::Malformed {
             uri: uri.to_owned(),
             reason,
         };
-        let mut specification = Specification::default();
+        let (name_of_kind, known, meaningless) = match kind {
+            Kind::Memory { .. } => (
+                "Tokyo Cabinet memory",
+                TOKYO_MEMORY_KEYS,
+                &TOKYO_MEMORY_MEANINGLESS[..],
+            ),
+            Kind::Hash { .. } => ("Tokyo Cabinet hash", TOKYO_HASH_KEYS, &TOKYO_HASH_MEANINGLESS[..]),
+        };
+        let mut specification = Specification::new(kind);
         let mut given = Vec::new();
         for pair in tuning.split('#').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair
                 .split_once('=')
                 .ok_or_else(|| malformed("every name needs a value: #name=value"))?;
             once(&mut given, name)?;
-            if name == "capsiz" {
-                specification.capacity = size(name, value)?;
-            } else if TOKYO_MEANINGLESS.contains(&name) {
-                specification.notices.push(Notice::Ignored {
+            match &mut specification.kind {
+                Kind::Memory { capacity, .. } if name == "capsiz" => *capacity = size(name, value)?,
+                _ if meaningless.contains(&name) => specification.notices.push(Notice::Ignored {
                     name: name.to_owned(),
                     value: value.to_owned(),
-                });
-            } else {
-                return Err(Error::UnknownKey {
-                    key: name.to_owned(),
-                    kind: "Tokyo Cabinet memory",
-                    known: TOKYO_MEMORY_KEYS,
-                });
+                }),
+                _ => {
+                    return Err(Error::UnknownKey {
+                        key: name.to_owned(),
+                        kind: name_of_kind,
+                        known,
+                    });
+                }
             }
         }
         Ok(specification)
@@ -93,19 +133,29 @@ impl Specification {
 
     /// Sets one key, as a configuration file does.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        match key {
-            "capacity" => self.capacity = size(key, value)?,
-            "item_size_max" => self.item_size_max = Some(item_size(key, value)?),
-            "evict" => {
-                self.evict = value
-                    .parse()
-                    .map_err(|_| bad(key, value, "it's either true or false".to_owned()))?;
+        match (key, &mut self.kind) {
+            ("item_size_max", _) => self.item_size_max = Some(item_size(key, value)?),
+            ("capacity", Kind::Memory { capacity, .. }) => *capacity = size(key, value)?,
+            ("evict", Kind::Memory { evict, .. }) => *evict = switch(key, value)?,
+            ("preallocate", Kind::Hash { preallocate, .. }) => *preallocate = switch(key, value)?,
+            ("sync", Kind::Hash { sync, .. }) => {
+                *sync = Sync::named(value)
+                    .ok_or_else(|| bad(key, value, "it's none, interval or commit".to_owned()))?;
             }
-            _ => {
+            ("partitions", Kind::Hash { partitions, .. }) => {
+                let number = value
+                    .parse()
+                    .ok()
+                    .filter(|number| (1..=PARTITIONS_MAX).contains(number));
+                let reason = || format!("it's from 1 to {PARTITIONS_MAX}");
+                *partitions = Some(number.ok_or_else(|| bad(key, value, reason()))?);
+            }
+            (_, kind) => {
+                let (kind, known) = kind.described();
                 return Err(Error::UnknownKey {
                     key: key.to_owned(),
-                    kind: "memory",
-                    known: MEMORY_KEYS,
+                    kind,
+                    known,
                 });
             }
         }
@@ -117,17 +167,23 @@ impl Specification {
         &self.notices
     }
 
-    /// The capacity in bytes; a percentage is taken of the memory that this process may use.
+    /// The capacity in bytes; a percentage is taken of the memory that this process may use. A store on a device has none: 0.
     pub fn capacity(&self) -> u64 {
-        self.capacity.bytes()
+        match &self.kind {
+            Kind::Memory { capacity, .. } => capacity.bytes(),
+            Kind::Hash { .. } => 0,
+        }
     }
 
-    /// Checks that the values fit together, without reserving memory.
+    /// Checks that the values fit together, without reserving memory or opening files.
     ///
     /// # Errors
     /// [`Error::BadValue`] if the capacity is out of bounds or smaller than two items.
     pub fn check(&self) -> Result<(), Error> {
-        let capacity = self.capacity();
+        let capacity = match &self.kind {
+            Kind::Memory { capacity, .. } => capacity.bytes(),
+            Kind::Hash { .. } => return Ok(()),
+        };
         let refuse = |reason| Err(bad("capacity", &format!("{capacity} bytes"), reason));
         if capacity < CAPACITY_MIN {
             return refuse(format!("at least {CAPACITY_MIN} are needed"));
@@ -144,13 +200,48 @@ impl Specification {
         Ok(())
     }
 
-    /// Builds the store.
+    /// Builds the store, or opens it. The paths of stores on a device are relative to the working directory.
     ///
     /// # Errors
-    /// Those of [`check`](Specification::check), and [`Error::Memory`] if the system refuses the address space.
+    /// As for [`open_under`](Specification::open_under).
     pub fn open(&self) -> Result<Store, Error> {
+        self.open_under(Path::new("")).map(|(store, _)| store)
+    }
+
+    /// Builds the store, or opens it. The paths of stores on a device are relative to `folder`. Opening such a store waits for the
+    /// device; the notices tell what its recovery did.
+    ///
+    /// # Errors
+    /// Those of [`check`](Specification::check), [`Error::Memory`] if the system refuses the address space, and [`Error::Log`]
+    /// if files cannot be opened.
+    pub fn open_under(&self, folder: &Path) -> Result<(Store, Vec<Notice>), Error> {
         self.check()?;
-        let capacity = self.capacity();
+        match &self.kind {
+            Kind::Memory { capacity, evict } => {
+                let memory = self.open_memory(capacity.bytes(), *evict)?;
+                Ok((Store::Memory(memory), Vec::new()))
+            }
+            Kind::Hash {
+                path,
+                sync,
+                partitions,
+                preallocate,
+            } => {
+                let settings = Settings {
+                    sync: *sync,
+                    partitions: *partitions,
+                    preallocate: *preallocate,
+                    item_size_max: self.item_size_max.unwrap_or(ITEM_SIZE_DEFAULT),
+                    ..Settings::default()
+                };
+                let (hash, reports) = Hash::open(&folder.join(path), settings)?;
+                let notices = reports.iter().filter_map(Notice::of_recovery);
+                Ok((Store::Hash(hash), notices.collect()))
+            }
+        }
+    }
+
+    fn open_memory(&self, capacity: u64, evict: bool) -> Result<Memory, Error> {
         let item_size_max = self.item_size_max_within(capacity);
         let capacity = usize::try_from(capacity).map_err(|_| {
             bad(
@@ -159,7 +250,7 @@ impl Specification {
                 "the address space is smaller".to_owned(),
             )
         })?;
-        Ok(Store::Memory(Memory::new(capacity, item_size_max, self.evict)?))
+        Memory::new(capacity, item_size_max, evict)
     }
 
     fn item_size_max_within(&self, capacity: u64) -> u64 {
@@ -167,34 +258,58 @@ impl Specification {
     }
 }
 
-impl Default for Specification {
+impl Kind {
     /// A quarter of the memory there is.
-    fn default() -> Self {
-        Specification {
+    fn memory() -> Kind {
+        Kind::Memory {
             capacity: Size::Percent(25.0),
-            item_size_max: None,
             evict: true,
-            notices: Vec::new(),
+        }
+    }
+
+    fn hash(path: &str) -> Kind {
+        Kind::Hash {
+            path: path.into(),
+            sync: Sync::default(),
+            partitions: None,
+            preallocate: true,
+        }
+    }
+
+    /// Its name, and the keys that it has.
+    fn described(&self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Memory { .. } => ("memory", MEMORY_KEYS),
+            Kind::Hash { .. } => ("hash", HASH_KEYS),
         }
     }
 }
 
-/// The tuning of Tokyo Cabinet's on-memory hash database, if the name is its.
-fn tokyo_memory(uri: &str) -> Option<&str> {
-    let rest = uri.strip_prefix('*')?;
-    (rest.is_empty() || rest.starts_with('#')).then_some(rest)
+impl Default for Specification {
+    /// A quarter of the memory there is.
+    fn default() -> Self {
+        Specification::new(Kind::memory())
+    }
+}
+
+/// The kind and the tuning that a name of Tokyo Cabinet means, if it is one.
+fn tokyo(uri: &str) -> Option<(Kind, &str)> {
+    let (name, tuning) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
+    match name {
+        "*" => Some((Kind::memory(), tuning)),
+        path if path.ends_with(".tch") && !path.starts_with("hash:") => Some((Kind::hash(path), tuning)),
+        _ => None,
+    }
 }
 
 /// Kinds of store that a name may mean and that come later.
 fn not_in_this_version(uri: &str) -> Option<&'static str> {
     let path = uri.split('#').next().unwrap_or(uri);
-    let schemes = [("hash:", "hash"), ("tree:", "tree"), ("cassandra:", "cassandra")];
-    let suffixes = [
-        (".tch", "hash"),
-        (".tcb", "tree"),
-        (".tcf", "fixed-length"),
-        (".tct", "table"),
-    ];
+    if uri.starts_with("hash:") || uri.starts_with("memory:") {
+        return None;
+    }
+    let schemes = [("tree:", "tree"), ("cassandra:", "cassandra")];
+    let suffixes = [(".tcb", "tree"), (".tcf", "fixed-length"), (".tct", "table")];
     let by_scheme = schemes.into_iter().find(|(scheme, _)| uri.starts_with(scheme));
     let by_suffix = suffixes.into_iter().find(|(suffix, _)| path.ends_with(suffix));
     let by_name = (path == "+").then_some(("+", "on-memory tree"));
@@ -216,6 +331,11 @@ fn bad(key: &str, value: &str, reason: String) -> Error {
         value: value.to_owned(),
         reason,
     }
+}
+
+fn switch(key: &str, value: &str) -> Result<bool, Error> {
+    let bad = |_| bad(key, value, "it's either true or false".to_owned());
+    value.parse().map_err(bad)
 }
 
 fn size(key: &str, value: &str) -> Result<Size, Error> {
@@ -258,6 +378,42 @@ mod tests {
     }
 
     #[test]
+    fn hash_stores_and_their_tokyo_names() {
+        let parse = |uri| Specification::parse(uri).unwrap();
+        let specification =
+            parse("hash:data/x?sync=commit&partitions=3&item_size_max=2MiB&preallocate=false");
+        assert_eq!(
+            (specification.capacity(), specification.item_size_max),
+            (0, Some(2 << 20))
+        );
+        let Kind::Hash {
+            path,
+            sync,
+            partitions,
+            preallocate,
+        } = specification.kind
+        else {
+            panic!("it is a hash store");
+        };
+        assert_eq!((path, sync), (PathBuf::from("data/x"), Sync::Commit));
+        assert_eq!((partitions, preallocate), (Some(3), false));
+        let specification = parse("casket.tch#bnum=1000000#mode=wct");
+        assert_eq!(specification.notices().len(), 2);
+        assert!(matches!(specification.kind, Kind::Hash { path, .. } if *path == *"casket.tch"));
+        for (uri, part) in [
+            ("hash:", "hash:PATH"),
+            ("hash:x?sync=always", "none, interval or commit"),
+            ("hash:x?partitions=0", "from 1 to 256"),
+            ("hash:x?capacity=1GiB", "a hash store has sync"),
+            ("memory:?sync=commit", "a memory store has capacity"),
+            ("casket.tch#capsiz=1", "\"capsiz\""),
+        ] {
+            let error = Specification::parse(uri).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
     fn errors_name_the_thing() {
         let message = |uri: &str| {
             Specification::parse(uri)
@@ -280,14 +436,7 @@ mod tests {
         assert!(message("memory:/tmp/x").contains("no path"));
         assert!(message("memory:?capacity").contains("key=value"));
         assert!(message("redis:").contains("\"redis:\""));
-        for uri in [
-            "hash:default",
-            "tree:x?compression=zstd",
-            "cassandra://h/k",
-            "casket.tch#bnum=1",
-            "x.tcb",
-            "+",
-        ] {
+        for uri in ["tree:x?compression=zstd", "cassandra://h/k", "x.tcb", "+"] {
             assert!(message(uri).contains("not in this version"), "{uri}");
         }
     }

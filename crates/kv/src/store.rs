@@ -1,5 +1,6 @@
 //! All engines as one type, told apart statically.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::{
@@ -17,16 +18,19 @@ use crate::{
 pub enum Store {
     /// In memory, evicting.
     Memory(Memory),
+    /// In logs on a device.
+    Hash(crate::Hash),
     /// In the memory of a thread that answers late and fails on demand, for tests.
     #[cfg(feature = "simulated")]
     Simulated(crate::Simulated),
 }
 
 impl Store {
-    /// Builds a store from its name. The notices are for the user who wrote the name.
+    /// Builds a store from its name, or opens it. The notices are for the user who wrote the name.
     pub fn open(uri: &str) -> Result<(Store, Vec<Notice>), Error> {
         let specification = Specification::parse(uri)?;
-        Ok((specification.open()?, specification.notices().to_vec()))
+        let (store, opened) = specification.open_under(Path::new(""))?;
+        Ok((store, [specification.notices(), &opened].concat()))
     }
 }
 
@@ -35,6 +39,7 @@ macro_rules! dispatch {
     ($store:expr, $engine:ident => $call:expr) => {
         match $store {
             Store::Memory($engine) => $call,
+            Store::Hash($engine) => $call,
             #[cfg(feature = "simulated")]
             Store::Simulated($engine) => $call,
         }

@@ -13,10 +13,6 @@ pub struct Extent {
 enum Memory {
     Block(Upload),
     /// Memory of the process, for engines that copy the value to where it stays.
-    #[cfg_attr(
-        not(feature = "simulated"),
-        expect(dead_code, reason = "the memory engine receives into blocks")
-    )]
     Owned(Vec<u8>),
 }
 
@@ -39,7 +35,6 @@ impl Extent {
     }
 
     /// Memory of the process.
-    #[cfg(feature = "simulated")]
     pub(crate) fn owned(length: usize) -> Self {
         Extent {
             memory: Memory::Owned(vec![0; length]),

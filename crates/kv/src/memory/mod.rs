@@ -353,7 +353,7 @@ impl Drop for Memory {
 }
 
 /// A fresh seed: the standard library's per-process randomness.
-fn secrets() -> RapidSecrets {
+pub(crate) fn secrets() -> RapidSecrets {
     use std::hash::{BuildHasher, RandomState};
     RapidSecrets::seed(RandomState::new().hash_one(std::process::id()))
 }

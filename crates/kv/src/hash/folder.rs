@@ -1,0 +1,205 @@
+//! The folder of a store, and the file in it that describes the store.
+//!
+//! `docs/formats/store.md` describes the files.
+
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use log::Error;
+use log::storage::{Disk, Lock, Storage};
+
+use super::partition::{PARTITIONS_MAX, murmur2};
+
+const NAME: &str = "store";
+const LOCK_NAME: &str = "LOCK";
+const VERSION: u32 = 1;
+/// The first word of the file.
+const MAGIC: &str = "hikyaku-store";
+/// The file has about 60 bytes.
+const BYTES_MAX: u64 = 4096;
+
+/// The content of the folder's own file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meta {
+    pub(super) partitions: u32,
+    /// How often the store was opened. It is a part of every CAS, so that none is given out twice.
+    pub(super) epoch: u32,
+}
+
+/// A folder that this process has locked.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+impl Folder {
+    /// Locks a folder and creates it if need be.
+    ///
+    /// # Errors
+    /// It is in use, or cannot be created.
+    pub(super) fn lock(path: &Path) -> Result<Folder, Error> {
+        let fail = |doing, source| failed(doing, path, source);
+        Disk.create_folder(path)
+            .map_err(|error| fail("create the folder", error))?;
+        let name = path.join(LOCK_NAME);
+        let note = format!("{}\n", std::process::id());
+        match Disk.lock(&name, note.as_bytes()) {
+            Ok(lock) => Ok(Folder {
+                path: path.to_owned(),
+                _lock: lock,
+            }),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Error::Locked {
+                path: path.to_owned(),
+                pid: fs::read_to_string(name)
+                    .ok()
+                    .and_then(|note| note.trim().parse().ok()),
+            }),
+            Err(error) => Err(fail("lock", error)),
+        }
+    }
+
+    /// The folder of a partition's log.
+    pub(super) fn partition(&self, number: u32) -> PathBuf {
+        self.path.join(number.to_string())
+    }
+
+    /// Reads the folder's own file; `None` if the folder is new.
+    ///
+    /// # Errors
+    /// The file is damaged, of another program or of a newer version, or the folder has other files.
+    pub(super) fn read(&self) -> Result<Option<Meta>, Error> {
+        let path = self.path.join(NAME);
+        let mut text = String::new();
+        let file = match fs::File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return self.refuse_others().map(|()| None),
+            Err(error) => return Err(failed("open", &path, error)),
+        };
+        match file.take(BYTES_MAX).read_to_string(&mut text) {
+            Ok(_) => parse(&path, &text).map(Some),
+            Err(error) if error.kind() == ErrorKind::InvalidData => Err(foreign(&path, "it is not text")),
+            Err(error) => Err(failed("read", &path, error)),
+        }
+    }
+
+    /// Replaces the file in one step, and makes that durable.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(super) fn write(&self, meta: Meta) -> Result<(), Error> {
+        let path = self.path.join(NAME);
+        let temporary = self.path.join(format!("{NAME}.new"));
+        let write = || {
+            let mut file = fs::File::create(&temporary)?;
+            file.write_all(meta.text().as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)?;
+            Disk.sync_folder(&self.path)
+        };
+        write().map_err(|error| failed("write", &path, error))
+    }
+
+    /// A folder without the store's file has nothing else, but for what an interrupted creation left.
+    fn refuse_others(&self) -> Result<(), Error> {
+        let names = Disk
+            .list(&self.path)
+            .map_err(|error| failed("list", &self.path, error))?;
+        let known = |name: &String| name == LOCK_NAME || name == &format!("{NAME}.new");
+        match names.iter().find(|name| !known(name)) {
+            Some(name) => Err(foreign(
+                &self.path,
+                &format!("it has {name:?} and no file {NAME:?}"),
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Meta {
+    fn text(&self) -> String {
+        let Meta { partitions, epoch } = self;
+        let text = format!("{MAGIC} {VERSION}\npartitions {partitions}\nepoch {epoch}\n");
+        format!("{text}check {:08x}\n", murmur2(text.as_bytes()))
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Result<Meta, Error> {
+    let mut lines = text.lines();
+    let version = lines
+        .next()
+        .and_then(|line| line.strip_prefix(MAGIC)?.trim().parse().ok());
+    let version: u32 = version.ok_or_else(|| foreign(path, "it does not begin with \"hikyaku-store\""))?;
+    if version > VERSION {
+        return Err(Error::FutureVersion {
+            path: path.to_owned(),
+            found: version,
+            supported: VERSION,
+        });
+    }
+    let mut number = |name: &str| lines.next()?.strip_prefix(name)?.trim().parse().ok();
+    let meta = number("partitions ").zip(number("epoch "));
+    let meta = meta.map(|(partitions, epoch)| Meta { partitions, epoch });
+    // Written again, it is the same text: nothing of it was changed.
+    match meta.filter(|meta| meta.text() == text && (1..=PARTITIONS_MAX).contains(&meta.partitions)) {
+        Some(meta) => Ok(meta),
+        None => Err(foreign(path, "it is damaged")),
+    }
+}
+
+fn foreign(path: &Path, reason: &str) -> Error {
+    Error::Foreign {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// An error of the system.
+pub(super) fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
+    let path = path.to_owned();
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Error::Full { doing, path, source },
+        _ => Error::Io { doing, path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_change_of_a_byte_is_noticed() {
+        let meta = Meta {
+            partitions: 8,
+            epoch: 41,
+        };
+        let path = Path::new("store");
+        let text = meta.text();
+        assert_eq!(parse(path, &text).unwrap(), meta);
+        for at in 0..text.len() {
+            for bit in 0..7 {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] ^= 1 << bit;
+                let changed = String::from_utf8(bytes).unwrap();
+                assert!(parse(path, &changed).is_err(), "{changed:?}");
+            }
+            assert!(parse(path, &text[..at]).is_err(), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_newer_version_is_named() {
+        let text = "hikyaku-store 2\nsomething else\n";
+        let error = parse(Path::new("x/store"), text).unwrap_err();
+        assert!(matches!(
+            error,
+            Error::FutureVersion {
+                found: 2,
+                supported: 1,
+                ..
+            }
+        ));
+    }
+}

@@ -1,0 +1,255 @@
+//! The log of one partition, which records items, tombstones and flushes in the order in which they happen.
+//!
+//! Each write is a batch of its own, so it is complete when [`Log::append`] returns: nothing has to be finished before the reply
+//! leaves, and a process that is killed leaves no part of an acknowledged write behind. Compaction merges batches.
+//!
+//! **Invariant:** an item's key is locked while it is appended, so the log has the writes of a key in the order of the index.
+
+use std::io;
+use std::sync::Arc;
+
+use log::batch::{Attributes, BatchError, Builder, NewRecord};
+use log::{Log, Segment, SegmentId};
+use parking_lot::Mutex;
+
+use super::index::Location;
+use super::maps::{Map, Maps};
+use super::record::{self, Facts};
+use crate::{Now, StoreError};
+
+/// The type of the control record that says that everything is flushed. Kafka's own types are below 10.
+const FLUSH: i16 = 0x4846;
+
+/// One partition.
+#[derive(Debug)]
+pub(super) struct Journal {
+    segment_bytes: u64,
+    writer: Mutex<Writer>,
+}
+
+#[derive(Debug)]
+struct Writer {
+    /// `None` after closing.
+    log: Option<Log>,
+    builder: Builder,
+    /// A value of several parts, joined.
+    joined: Vec<u8>,
+    /// The segment that was last written to.
+    active: Option<Active>,
+}
+
+/// A segment, and the number of its map.
+#[derive(Clone, Debug)]
+pub(super) struct Active {
+    pub(super) id: SegmentId,
+    pub(super) number: u16,
+}
+
+/// A flush, as the log has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Flush {
+    /// It will be done at this second.
+    At(u32),
+    /// The records before these offsets are flushed, per partition.
+    Before(Vec<u64>),
+}
+
+impl Journal {
+    pub(super) fn new(log: Log, segment_bytes: u64, active: Option<Active>) -> Journal {
+        Journal {
+            segment_bytes,
+            writer: Mutex::new(Writer {
+                log: Some(log),
+                builder: Builder::new(),
+                joined: Vec::new(),
+                active,
+            }),
+        }
+    }
+
+    /// The log, unless the store was closed.
+    pub(super) fn log(&self) -> Option<Log> {
+        self.writer.lock().log.clone()
+    }
+
+    /// Takes the log: nothing can be appended any more.
+    pub(super) fn take_log(&self) -> Option<Log> {
+        self.writer.lock().log.take()
+    }
+
+    /// Appends an item and returns where its key is.
+    ///
+    /// # Errors
+    /// The log refused it, and has nothing of it.
+    pub(super) fn append(
+        &self,
+        maps: &Maps,
+        now: Now,
+        key: &[u8],
+        parts: &[&[u8]],
+        facts: Facts,
+    ) -> Result<Location, StoreError> {
+        let mut writer = self.writer.lock();
+        let Writer { builder, joined, .. } = &mut *writer;
+        builder.clear();
+        let value = match parts {
+            [] => &[],
+            [whole] => *whole,
+            _ => {
+                joined.clear();
+                parts.iter().for_each(|part| joined.extend_from_slice(part));
+                &joined[..]
+            }
+        };
+        let key_at = record::push(builder, milliseconds(now), key, value, facts).map_err(too_large)?;
+        let (map, position) = writer.write(self, maps, now)?;
+        writer.shrink();
+        Ok(Location {
+            map,
+            position: position + key_at as u32,
+        })
+    }
+
+    /// Appends a tombstone.
+    ///
+    /// # Errors
+    /// As for [`append`](Journal::append).
+    pub(super) fn append_tombstone(&self, maps: &Maps, now: Now, key: &[u8]) -> Result<(), StoreError> {
+        let mut writer = self.writer.lock();
+        writer.builder.clear();
+        record::push_tombstone(&mut writer.builder, milliseconds(now), key).map_err(too_large)?;
+        writer.write(self, maps, now).map(drop)
+    }
+
+    /// Appends a flush. It goes to the first partition and is meant for all.
+    ///
+    /// # Errors
+    /// As for [`append`](Journal::append).
+    pub(super) fn append_flush(&self, maps: &Maps, now: Now, flush: &Flush) -> Result<(), StoreError> {
+        let mut writer = self.writer.lock();
+        writer.builder.clear();
+        writer.builder.set_attributes(Attributes(Attributes::CONTROL));
+        let (key, value) = flush.encode();
+        let record = NewRecord {
+            timestamp: milliseconds(now),
+            key: Some(&key),
+            value: Some(&value),
+            headers: &[],
+        };
+        writer.builder.push(&record).map_err(too_large)?;
+        writer.write(self, maps, now).map(drop)
+    }
+}
+
+/// Maps a segment that may grow to `segment_bytes`.
+pub(super) fn map_segment(maps: &Maps, segment: Arc<Segment>, segment_bytes: u64) -> io::Result<Active> {
+    let (id, length) = (segment.id(), segment.bytes().max(segment_bytes));
+    let number = maps.add(Map::new(segment, length)?)?;
+    Ok(Active { id, number })
+}
+
+impl Writer {
+    /// Appends what the builder has, and returns the map and the position of its batch.
+    fn write(&mut self, journal: &Journal, maps: &Maps, now: Now) -> Result<(u16, u32), StoreError> {
+        let log = self.log.as_ref().ok_or(StoreError::Unavailable)?;
+        let appended = log
+            .append(&[self.builder.finish()], milliseconds(now))
+            .map_err(|error| store_error(&error))?;
+        if self
+            .active
+            .as_ref()
+            .is_none_or(|active| active.id != appended.segment)
+        {
+            let segment = log
+                .segment(appended.segment)
+                .map_err(|error| store_error(&error))?;
+            let active = map_segment(maps, segment, journal.segment_bytes);
+            self.active = Some(active.map_err(|error| StoreError::Io(error.kind()))?);
+        }
+        let active = self.active.as_ref().ok_or(StoreError::Unavailable)?;
+        // A batch begins below `SEGMENT_BYTES_MAX`, and a key near the beginning of its batch.
+        Ok((active.number, appended.position as u32))
+    }
+
+    /// Gives back the memory that a large value took.
+    fn shrink(&mut self) {
+        const KEPT: usize = 1 << 20;
+        if self.builder.len() > KEPT {
+            self.builder = Builder::new();
+            self.joined = Vec::new();
+        }
+    }
+}
+
+impl Flush {
+    fn encode(&self) -> (Vec<u8>, Vec<u8>) {
+        let key = [0_i16.to_be_bytes(), FLUSH.to_be_bytes()].concat();
+        let mut value = Vec::new();
+        match self {
+            Flush::At(second) => value.extend_from_slice(&second.to_be_bytes()),
+            Flush::Before(offsets) => offsets
+                .iter()
+                .for_each(|offset| value.extend_from_slice(&offset.to_be_bytes())),
+        }
+        (key, value)
+    }
+
+    /// Reads the record of a control batch; `None` if it is not a flush.
+    pub(super) fn decode(key: &[u8], value: &[u8]) -> Option<Flush> {
+        let kind = key.strip_prefix(&0_i16.to_be_bytes())?;
+        if kind != FLUSH.to_be_bytes() {
+            return None;
+        }
+        if let Ok(second) = value.try_into() {
+            return Some(Flush::At(u32::from_be_bytes(second)));
+        }
+        let (offsets, rest) = value.as_chunks::<8>();
+        let offsets = offsets.iter().map(|offset| u64::from_be_bytes(*offset));
+        rest.is_empty().then(|| Flush::Before(offsets.collect()))
+    }
+}
+
+pub(super) fn milliseconds(now: Now) -> i64 {
+    i64::from(now.0) * 1000
+}
+
+fn too_large(_: BatchError) -> StoreError {
+    StoreError::TooLarge {
+        size: log::batch::BATCH_BYTES_MAX,
+        max: log::batch::BATCH_BYTES_MAX,
+    }
+}
+
+/// Converts an error of the log to one of the store.
+pub(super) fn store_error(error: &log::Error) -> StoreError {
+    match error {
+        log::Error::Full { .. } => StoreError::Full,
+        log::Error::Failed { .. } => StoreError::Unavailable,
+        log::Error::Io { source, .. } => StoreError::Io(source.kind()),
+        log::Error::Corrupt { .. } => StoreError::Io(io::ErrorKind::InvalidData),
+        _ => StoreError::Io(io::ErrorKind::Other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flushes_are_read_back() {
+        for flush in [
+            Flush::At(7),
+            Flush::Before(vec![1, 2, u64::MAX]),
+            Flush::Before(vec![9]),
+        ] {
+            let (key, value) = flush.encode();
+            assert_eq!(Flush::decode(&key, &value), Some(flush));
+        }
+        assert_eq!(
+            Flush::decode(&[0, 0, 0, 1], &[0; 4]),
+            None,
+            "a commit of a transaction"
+        );
+        assert_eq!(Flush::decode(&[0, 0, 0x48, 0x46], &[0; 5]), None);
+    }
+}

@@ -1,0 +1,596 @@
+//! The hash engine: a table in memory over logs on a device.
+//!
+//! ```text
+//!            key ──hash──▶ Index: shards of slots ──▶ Maps: segments in memory ──▶ value
+//!             │                        ▲ place
+//!             └─murmur2─▶ Journal 0 … n: one log each ──append──▶ segment files
+//!                                      ▲ sync
+//!                         Durability: the thread that waits for the device
+//! ```
+//!
+//! Values are read where the log has them, in the page cache. The lock order is: index → journal. `docs/formats/store.md` describes
+//! the files.
+//!
+//! **Invariant:** the index has what the logs have: every change is a record first.
+//! **Invariant:** no lock of the index is held while the device is waited for.
+
+mod durability;
+mod folder;
+mod index;
+mod journal;
+mod maps;
+mod partition;
+mod record;
+mod recovery;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use log::{Log, Options};
+use parking_lot::Mutex;
+use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
+
+use crate::entry;
+use crate::observer::Observers;
+use crate::{
+    Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, KEY_LENGTH_MAX, Key,
+    Marks, Now, Observation, Observer, Pinned, Statistics, StoreError, Stored,
+};
+use durability::Durability;
+pub use durability::Sync;
+use folder::{Folder, Meta};
+use index::{FETCHED, Found, Guard, Index, SHARDS, WON};
+use journal::{Flush, Journal, store_error};
+use maps::Maps;
+pub(crate) use partition::PARTITIONS_MAX;
+use record::Record;
+
+/// Values of this length and more are handed out as references to the page cache.
+const LARGE: u64 = 16 << 10;
+/// Bytes that memcached counts for an item beside its key and its value.
+const ITEM_OVERHEAD: u64 = 50;
+/// The bits of a CAS below its epoch.
+const CAS_BITS: u32 = 44;
+/// No flush is pending.
+const NEVER: u32 = u32::MAX;
+
+/// How a store behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// When writes are durable.
+    pub(crate) sync: Sync,
+    /// The number of logs of a new store; an existing one keeps its number.
+    pub(crate) partitions: Option<u32>,
+    /// The largest item, counted as memcached counts it.
+    pub(crate) item_size_max: u64,
+    /// The size of the logs' segments.
+    pub(crate) segment_bytes: u64,
+    /// Allocate space ahead of the logs' ends.
+    pub(crate) preallocate: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            sync: Sync::default(),
+            partitions: None,
+            item_size_max: 1 << 20,
+            segment_bytes: 64 << 20,
+            preallocate: true,
+        }
+    }
+}
+
+impl Settings {
+    /// The partitions of a new store. With `commit`, one `fdatasync` should serve as many writes as possible.
+    fn partitions(&self) -> u32 {
+        self.partitions.unwrap_or(match self.sync {
+            Sync::Commit => 1,
+            Sync::None | Sync::Interval => 8,
+        })
+    }
+
+    fn log_options(&self) -> Options {
+        let mut options = Options::default();
+        options.segment_bytes = self.segment_bytes;
+        options.segment_age_ms = None;
+        options.preallocate = self.preallocate;
+        options
+    }
+}
+
+/// A store whose items lie in logs.
+#[derive(Debug)]
+pub struct Hash {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// The state that the engine's threads share.
+struct Shared {
+    index: Index,
+    maps: Maps,
+    journals: Journals,
+    durability: Durability,
+    settings: Settings,
+    secrets: RapidSecrets,
+    /// The last CAS that was given out.
+    cas: AtomicU64,
+    /// When everything shall be flushed; [`NEVER`] if not.
+    flush_at: AtomicU32,
+    /// Held while a flush is made or announced.
+    flushing: Mutex<()>,
+    closed: AtomicBool,
+    counters: Counters,
+    observers: Arc<Observers>,
+    /// `None` after closing.
+    folder: Mutex<Option<Folder>>,
+}
+
+/// The logs of all partitions.
+#[derive(Debug)]
+struct Journals(Box<[Journal]>);
+
+/// Counts of events.
+#[derive(Debug, Default)]
+struct Counters {
+    stored: AtomicU64,
+    expired: AtomicU64,
+    expired_unfetched: AtomicU64,
+    flushed: AtomicU64,
+}
+
+impl Counters {
+    fn stored(&self) {
+        self.stored.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn expired(&self, fetched: bool) {
+        self.expired.fetch_add(1, Ordering::Relaxed);
+        if !fetched {
+            self.expired_unfetched.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Journals {
+    #[inline]
+    fn of(&self, key: &[u8]) -> &Journal {
+        &self.0[partition::partition_of(key, self.0.len() as u32) as usize]
+    }
+
+    fn logs(&self) -> impl Iterator<Item = Log> + '_ {
+        self.0.iter().filter_map(Journal::log)
+    }
+}
+
+impl Hash {
+    /// Opens the store of a folder, or creates it. This waits for the device.
+    ///
+    /// # Errors
+    /// The folder is in use, damaged, of another program or of a newer version, or the system refuses.
+    pub(crate) fn open(path: &Path, settings: Settings) -> Result<(Hash, Vec<log::Recovery>), Error> {
+        let folder = Folder::lock(path)?;
+        let meta = match folder.read()? {
+            Some(meta) => Meta {
+                epoch: meta.epoch + 1,
+                ..meta
+            },
+            None => Meta {
+                partitions: settings.partitions(),
+                epoch: 1,
+            },
+        };
+        folder.write(meta)?;
+        let mut logs = Vec::new();
+        let mut reports = Vec::new();
+        for number in 0..meta.partitions {
+            let (log, report) = Log::open(folder.partition(number), settings.log_options())?;
+            logs.push(log);
+            reports.push(report);
+        }
+        let shared = Arc::new(Shared::recover(folder, meta, logs, settings)?);
+        let thread = shared.clone();
+        let spawned = std::thread::Builder::new()
+            .name("hash-sync".to_owned())
+            .spawn(move || thread.durability.run(&thread.journals));
+        let thread = spawned.map_err(|error| folder::failed("start a thread for", path, error))?;
+        let hash = Hash {
+            shared,
+            thread: Mutex::new(Some(thread)),
+        };
+        Ok((hash, reports))
+    }
+
+    #[inline]
+    fn lock(&self, key: &Key<'_>) -> Guard<'_> {
+        self.shared.index.lock(key.hash, &self.shared.maps)
+    }
+
+    fn next_cas(&self) -> u64 {
+        self.shared.cas.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    #[inline]
+    fn check_open(&self) -> Result<(), StoreError> {
+        if self.shared.closed.load(Ordering::Acquire) {
+            return Err(StoreError::Unavailable);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check_writes(&self) -> Result<(), StoreError> {
+        self.check_open()?;
+        self.shared.durability.check()
+    }
+
+    /// Carries out a flush whose second has come.
+    #[inline]
+    fn pass_time(&self, now: Now) -> Result<(), StoreError> {
+        if now.0 >= self.shared.flush_at.load(Ordering::Relaxed) {
+            return self.flush_due(now);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn flush_due(&self, now: Now) -> Result<(), StoreError> {
+        let _one_at_a_time = self.shared.flushing.lock();
+        let at = self.shared.flush_at.load(Ordering::Relaxed);
+        if at != NEVER && now.0 >= at {
+            self.flush_now(now)?;
+        }
+        Ok(())
+    }
+
+    /// Removes everything. All keys are locked while the flush is appended, so each write is before it or after it.
+    fn flush_now(&self, now: Now) -> Result<Commit, StoreError> {
+        let shared = &*self.shared;
+        let mut all = shared.index.lock_all();
+        let offsets = shared.journals.logs().map(|log| log.end()).collect();
+        shared.journals.0[0].append_flush(&shared.maps, now, &Flush::Before(offsets))?;
+        let (slots, items) = all.clear();
+        shared.flush_at.store(NEVER, Ordering::Relaxed);
+        drop(all);
+        drop(slots);
+        shared.counters.flushed.fetch_add(items, Ordering::Relaxed);
+        Ok(shared.durability.appended())
+    }
+
+    #[inline]
+    fn with_entry<R>(&self, found: Found, record: &Record<'_>, f: impl FnOnce(&Entry<'_>) -> R) -> R {
+        let marks = found.slot.marks();
+        let mut entry = Entry {
+            key: record.key,
+            stored: entry::Stored::Bytes(record.value),
+            flags: record.facts.flags,
+            cas: record.facts.cas,
+            expiry: record.facts.expiry,
+            last_access: found.slot.last_access,
+            marks: Marks {
+                fetched: marks & FETCHED != 0,
+                stale: record.facts.stale,
+                won: marks & WON != 0,
+            },
+        };
+        if record.value.len() as u64 >= LARGE
+            && let Some(slice) = self.shared.maps.slice(found.slot.location(), record.value)
+        {
+            let pinned = Pinned::slice(Arc::new(slice), 0..record.value.len());
+            entry.stored = entry::Stored::Pinned(&pinned);
+            return f(&entry);
+        }
+        f(&entry)
+    }
+
+    #[inline]
+    fn look<R>(
+        &self,
+        key: &Key<'_>,
+        now: Now,
+        access: bool,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        self.check_open()?;
+        self.pass_time(now)?;
+        let mut guard = self.lock(key);
+        let (found, answer) = match self.find(&mut guard, key, now)? {
+            None => return Ok(Answer::Ready(f(None))),
+            Some((found, record)) => (found, self.with_entry(found, &record, |entry| f(Some(entry)))),
+        };
+        if access {
+            let mut slot = found.slot;
+            slot.set_marks(slot.marks() | FETCHED);
+            slot.last_access = now.0;
+            guard.set(found, slot);
+        }
+        Ok(Answer::Ready(answer))
+    }
+
+    fn stop_thread(&self) {
+        self.shared.durability.stop();
+        if let Some(thread) = self.thread.lock().take() {
+            // A panic of the thread was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Reads the logs: the first partition, which has the flushes, and then the others, on all cores.
+    fn recover(folder: Folder, meta: Meta, logs: Vec<Log>, settings: Settings) -> Result<Shared, Error> {
+        let (index, maps, secrets) = (Index::new(), Maps::new(), crate::memory::secrets());
+        let recovery = recovery::Recovery {
+            index: &index,
+            maps: &maps,
+            hash: &|key| hash(&secrets, key),
+            segment_bytes: settings.segment_bytes,
+        };
+        let (found, first) = recovery.read(&logs[0], 0)?;
+        let flushed = |number: usize| found.flushed.get(number).copied().unwrap_or(0);
+        let next = AtomicU32::new(1);
+        let done = Mutex::new(vec![first]);
+        done.lock().resize_with(logs.len(), || None);
+        let cas = AtomicU64::new(found.cas);
+        let work = || -> Result<(), log::Error> {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(log) = logs.get(number as usize) else {
+                    return Ok(());
+                };
+                let (found, active) = recovery.read(log, flushed(number as usize))?;
+                cas.fetch_max(found.cas, Ordering::Relaxed);
+                done.lock()[number as usize] = active;
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = (1..threads.min(logs.len())).map(|_| scope.spawn(work)).collect();
+            let mine = work();
+            handles.into_iter().fold(mine, |result, handle| {
+                let other = handle
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                result.and(other)
+            })
+        })?;
+        let epoch = u64::from(meta.epoch).max((cas.into_inner() >> CAS_BITS) + 1);
+        let journals = logs.into_iter().zip(done.into_inner());
+        let journals = journals.map(|(log, active)| Journal::new(log, settings.segment_bytes, active));
+        Ok(Shared {
+            journals: Journals(journals.collect()),
+            durability: Durability::new(settings.sync),
+            index,
+            maps,
+            settings,
+            secrets,
+            cas: AtomicU64::new(epoch << CAS_BITS),
+            flush_at: AtomicU32::new(found.flush_at.unwrap_or(NEVER)),
+            flushing: Mutex::default(),
+            closed: AtomicBool::new(false),
+            counters: Counters::default(),
+            observers: Arc::default(),
+            folder: Mutex::new(Some(folder)),
+        })
+    }
+}
+
+impl Drop for Hash {
+    fn drop(&mut self) {
+        self.stop_thread();
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Hash")
+            .field("settings", &self.settings)
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+#[inline]
+fn hash(secrets: &RapidSecrets, key: &[u8]) -> u64 {
+    rapidhash_v3_inline::<true, false, true>(key, secrets)
+}
+
+impl Engine for Hash {
+    #[inline]
+    fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        Key {
+            bytes,
+            hash: hash(&self.shared.secrets, bytes),
+        }
+    }
+
+    fn prefetch(&self, _: &Key<'_>) {}
+
+    fn prefetch_item(&self, _: &Key<'_>) {}
+
+    #[inline]
+    fn read<'w, R>(
+        &self,
+        key: &Key<'_>,
+        access: impl Into<Access<'w>>,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        self.look(key, access.into().now, true, f)
+    }
+
+    #[inline]
+    fn peek<'w, R>(
+        &self,
+        key: &Key<'_>,
+        access: impl Into<Access<'w>>,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        self.look(key, access.into().now, false, f)
+    }
+
+    fn update<'v, 'w, R>(
+        &self,
+        key: &Key<'_>,
+        access: impl Into<Access<'w>>,
+        f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+    ) -> Result<Answer<Stored<R>>, StoreError> {
+        self.write(key, access.into(), f).map(Answer::Ready)
+    }
+
+    fn begin_commit(&self) {
+        if self.shared.settings.sync == Sync::Commit {
+            self.shared.durability.request();
+        }
+    }
+
+    fn sync(&self) -> Result<Commit, StoreError> {
+        self.check_writes()?;
+        Ok(match self.shared.settings.sync {
+            Sync::Commit => self.shared.durability.last(),
+            Sync::None | Sync::Interval => Commit::NONE,
+        })
+    }
+
+    fn committed(&self, upto: Commit) -> Committed {
+        self.shared.durability.commits.wait(upto)
+    }
+
+    fn is_cache(&self) -> bool {
+        false
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        let shared = &*self.shared;
+        if shared.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.stop_thread();
+        // A write that was under way has its journal's lock, which taking the logs waits for.
+        let logs: Vec<Log> = shared.journals.0.iter().filter_map(Journal::take_log).collect();
+        let mut result = shared.durability.check();
+        for log in &logs {
+            result = result.and(log.close().map_err(|error| store_error(&error)));
+        }
+        match result {
+            Ok(()) => shared.durability.commits.reach(shared.durability.last().0),
+            Err(error) => shared.durability.fail(error),
+        }
+        shared.durability.fail(StoreError::Unavailable);
+        drop(logs);
+        shared.folder.lock().take();
+        result
+    }
+
+    fn large_value(&self) -> u64 {
+        LARGE
+    }
+
+    fn fits(&self, key_length: usize, value_length: u64) -> Result<(), StoreError> {
+        if key_length > KEY_LENGTH_MAX {
+            return Err(StoreError::KeyTooLong { length: key_length });
+        }
+        let size = value_length.saturating_add(key_length as u64 + ITEM_OVERHEAD);
+        let batch_max = log::batch::BATCH_BYTES_MAX - record::OVERHEAD_MAX;
+        let max = self.shared.settings.item_size_max.min(batch_max);
+        if size > max {
+            return Err(StoreError::TooLarge { size, max });
+        }
+        Ok(())
+    }
+
+    fn reserve(&self, length: u64, _: Now) -> Result<Extent, StoreError> {
+        self.fits(0, length)?;
+        self.check_writes()?;
+        Ok(Extent::owned(length as usize))
+    }
+
+    fn flush(&self, at: Option<u32>, now: Now) -> Result<Commit, StoreError> {
+        self.check_writes()?;
+        self.pass_time(now)?;
+        let shared = &*self.shared;
+        let _one_at_a_time = shared.flushing.lock();
+        match at.filter(|second| *second > now.0) {
+            Some(second) => {
+                shared.journals.0[0].append_flush(&shared.maps, now, &Flush::At(second))?;
+                shared.flush_at.store(second, Ordering::Relaxed);
+                Ok(shared.durability.appended())
+            }
+            None => self.flush_now(now),
+        }
+    }
+
+    fn scan<'w>(
+        &self,
+        from: &Cursor,
+        steps: usize,
+        access: impl Into<Access<'w>>,
+        mut f: impl FnMut(&Entry<'_>),
+    ) -> Result<Answer<Option<Cursor>>, StoreError> {
+        let now = access.into().now;
+        self.check_open()?;
+        self.pass_time(now)?;
+        let begin = match from {
+            Cursor::Number(number) => *number as usize,
+            Cursor::Start | Cursor::After(_) => 0,
+        };
+        let mut left = steps.max(1);
+        for number in begin..SHARDS {
+            if left == 0 {
+                return Ok(Answer::Ready(Some(Cursor::Number(number as u64))));
+            }
+            let guard = self.shared.index.lock_shard(number, &self.shared.maps);
+            left -= 1;
+            for found in guard.items() {
+                let record = guard.record(found)?;
+                if !record.facts.expiry.passed(now) {
+                    self.with_entry(found, &record, &mut f);
+                }
+                left = left.saturating_sub(1);
+            }
+        }
+        Ok(Answer::Ready(None))
+    }
+
+    fn tick(&self, now: Now, _: usize) -> bool {
+        // An error here is met again by the next call that needs the flush.
+        let _ = self.pass_time(now);
+        false
+    }
+
+    fn resize(&self, capacity: u64) -> Result<(), StoreError> {
+        Err(StoreError::CapacityOutOfBounds {
+            capacity,
+            min: 0,
+            max: 0,
+        })
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) -> Observation {
+        self.shared.observers.add(observer)
+    }
+
+    fn statistics(&self) -> Statistics {
+        let shared = &*self.shared;
+        let (table_bytes, items) = shared.index.size();
+        let counters = &shared.counters;
+        let bytes = shared.journals.logs().map(|log| log.bytes()).sum();
+        Statistics {
+            items,
+            total_items: counters.stored.load(Ordering::Relaxed),
+            bytes,
+            expired: counters.expired.load(Ordering::Relaxed),
+            expired_unfetched: counters.expired_unfetched.load(Ordering::Relaxed),
+            flushed: counters.flushed.load(Ordering::Relaxed),
+            used: table_bytes,
+            table_bytes,
+            item_size_max: shared.settings.item_size_max,
+            ..Statistics::default()
+        }
+    }
+}

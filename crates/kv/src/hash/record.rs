@@ -1,0 +1,270 @@
+//! Items as records of the log: key and value are those of the record, the facts are its headers.
+//!
+//! `docs/formats/store.md` draws them.
+
+use std::io;
+
+use log::batch::{BatchError, Builder, NewHeader, NewRecord};
+
+use crate::Expiry;
+
+/// Names of headers.
+const CAS: &[u8] = b"c";
+const EXPIRY: &[u8] = b"e";
+const FLAGS: &[u8] = b"f";
+const STALE: &[u8] = b"s";
+
+/// The most bytes of a record beside its key and its value, and of the batch around it.
+pub(super) const OVERHEAD_MAX: u64 = 256;
+
+/// The facts about an item, stored beside its key and its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) flags: u32,
+    pub(super) expiry: Expiry,
+    pub(super) cas: u64,
+    pub(super) stale: bool,
+}
+
+/// A record, read in place from its key on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Record<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) value: &'a [u8],
+    pub(super) facts: Facts,
+}
+
+/// Adds a tombstone to a batch.
+pub(super) fn push_tombstone(builder: &mut Builder, timestamp: i64, key: &[u8]) -> Result<(), BatchError> {
+    let record = NewRecord {
+        timestamp,
+        key: Some(key),
+        ..NewRecord::default()
+    };
+    builder.push(&record).map(drop)
+}
+
+/// Adds an item to a batch, and returns the position of its key in it.
+pub(super) fn push(
+    builder: &mut Builder,
+    timestamp: i64,
+    key: &[u8],
+    value: &[u8],
+    facts: Facts,
+) -> Result<usize, BatchError> {
+    let cas = facts.cas.to_be_bytes();
+    let flags = facts.flags.to_be_bytes();
+    let expiry = match facts.expiry {
+        Expiry::Never => 0,
+        Expiry::At(second) => second,
+    }
+    .to_be_bytes();
+    let mut headers = [NewHeader {
+        key: CAS,
+        value: Some(&cas),
+    }; 4];
+    let mut count = 1;
+    let mut add = |key, value| {
+        headers[count] = NewHeader { key, value };
+        count += 1;
+    };
+    if facts.flags != 0 {
+        add(FLAGS, Some(&flags[..]));
+    }
+    if facts.expiry != Expiry::Never {
+        add(EXPIRY, Some(&expiry[..]));
+    }
+    if facts.stale {
+        add(STALE, None);
+    }
+    let record = NewRecord {
+        timestamp,
+        key: Some(key),
+        value: Some(value),
+        headers: &headers[..count],
+    };
+    let range = builder.push(&record)?;
+    Ok(range.start - number_bytes(value.len()) - key.len())
+}
+
+/// The bytes of a length as [`take_number`] reads it.
+pub(super) fn number_bytes(length: usize) -> usize {
+    let bits = usize::BITS - (length << 1 | 1).leading_zeros();
+    (bits as usize).div_ceil(7)
+}
+
+impl<'a> Record<'a> {
+    /// Reads a record whose key begins at the start of `bytes` and has this length. Other bytes may follow the record.
+    ///
+    /// # Errors
+    /// The bytes do not form such a record. They did when the index was filled, so the device has changed them.
+    #[inline]
+    pub(super) fn read(bytes: &'a [u8], key_length: usize) -> io::Result<Record<'a>> {
+        Record::parse(bytes, key_length).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
+    #[inline]
+    fn parse(bytes: &'a [u8], key_length: usize) -> Option<Record<'a>> {
+        let (key, rest) = bytes.split_at_checked(key_length)?;
+        let (value, rest) = take_bytes(rest)?;
+        let (count, mut rest) = take_number(rest)?;
+        let mut facts = Facts::default();
+        for _ in 0..count {
+            let (name, behind) = take_bytes(rest)?;
+            let (content, behind) = match take_number(behind)? {
+                (-1, behind) => (&[][..], behind),
+                _ => take_bytes(behind)?,
+            };
+            facts.note(name, content);
+            rest = behind;
+        }
+        Some(Record { key, value, facts })
+    }
+}
+
+impl Facts {
+    #[inline]
+    fn note(&mut self, name: &[u8], value: &[u8]) {
+        match name {
+            CAS => self.cas = value.try_into().map_or(self.cas, u64::from_be_bytes),
+            FLAGS => self.flags = value.try_into().map_or(self.flags, u32::from_be_bytes),
+            EXPIRY => {
+                if let Ok(second) = value.try_into() {
+                    self.expiry = Expiry::At(u32::from_be_bytes(second));
+                }
+            }
+            STALE => self.stale = true,
+            _ => {}
+        }
+    }
+
+    /// The facts that the headers of a record tell. Unknown headers mean nothing, so that records of Kafka's producers are
+    /// items, too.
+    pub(super) fn of(record: &log::batch::Record<'_>) -> Facts {
+        let mut facts = Facts::default();
+        for header in record.headers() {
+            facts.note(header.key, header.value.unwrap_or_default());
+        }
+        facts
+    }
+}
+
+/// Bytes after their length.
+#[inline]
+fn take_bytes(from: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = take_number(from)?;
+    rest.split_at_checked(usize::try_from(length).ok()?)
+}
+
+/// A number in zigzag form, seven bits per byte with the lowest first.
+#[inline]
+fn take_number(from: &[u8]) -> Option<(i64, &[u8])> {
+    let (first, rest) = from.split_first()?;
+    if *first < 0x80 {
+        return Some((unzigzag(u64::from(*first)), rest));
+    }
+    let mut value = u64::from(*first & 0x7f);
+    for (index, byte) in rest.iter().take(9).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * (index + 1));
+        if *byte < 0x80 {
+            return Some((unzigzag(value), &rest[index + 1..]));
+        }
+    }
+    None
+}
+
+#[inline]
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn samples() -> Vec<Facts> {
+        let mut samples = Vec::new();
+        for flags in [0, 1, u32::MAX] {
+            for expiry in [Expiry::Never, Expiry::At(0), Expiry::At(u32::MAX)] {
+                for stale in [false, true] {
+                    samples.push(Facts {
+                        flags,
+                        expiry,
+                        cas: 1 << 44 | u64::from(flags),
+                        stale,
+                    });
+                }
+            }
+        }
+        samples
+    }
+
+    #[test]
+    fn items_are_read_back_from_their_key_on() {
+        let long = vec![b'v'; 70_000];
+        for facts in samples() {
+            for (key, value) in [(&b"k"[..], &b""[..]), (&[7; 255], b"value"), (b"key", &long)] {
+                let mut builder = Builder::new();
+                let at = push(&mut builder, 5, key, value, facts).unwrap();
+                let batch = builder.finish();
+                let record = batch.records().unwrap().next().unwrap().unwrap();
+                assert_eq!(Facts::of(&record), facts);
+                let key_at = record.key.unwrap().as_ptr() as usize - batch.bytes().as_ptr() as usize;
+                assert_eq!(at, key_at);
+                let read = Record::read(&batch.bytes()[at..], key.len()).unwrap();
+                assert_eq!(read, Record { key, value, facts });
+                let overhead = batch.bytes().len() - key.len() - value.len();
+                assert!(overhead as u64 <= OVERHEAD_MAX);
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_cut_short_is_an_error() {
+        let mut builder = Builder::new();
+        push(&mut builder, 5, b"key", b"value", samples()[17]).unwrap();
+        let bytes = builder.finish().bytes().to_vec();
+        let at = bytes.windows(3).position(|window| window == b"key").unwrap();
+        for end in at..bytes.len() {
+            let read = Record::read(&bytes[at..end], 3);
+            assert_eq!(read.unwrap_err().kind(), io::ErrorKind::InvalidData);
+        }
+        assert!(Record::read(&bytes[at..], 3).is_ok());
+    }
+
+    #[test]
+    fn headers_of_others_mean_nothing() {
+        let headers = [
+            NewHeader {
+                key: b"c",
+                value: Some(b"short"),
+            },
+            NewHeader {
+                key: b"trace",
+                value: None,
+            },
+            NewHeader {
+                key: b"f",
+                value: Some(&[0, 0, 0, 9]),
+            },
+        ];
+        let mut builder = Builder::new();
+        let record = NewRecord {
+            key: Some(b"k"),
+            value: Some(b"v"),
+            headers: &headers,
+            timestamp: 0,
+        };
+        builder.push(&record).unwrap();
+        let batch = builder.finish();
+        let record = batch.records().unwrap().next().unwrap().unwrap();
+        assert_eq!(
+            Facts::of(&record),
+            Facts {
+                flags: 9,
+                ..Facts::default()
+            }
+        );
+    }
+}

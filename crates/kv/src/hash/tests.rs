@@ -1,0 +1,509 @@
+//! The engine against a map, through restarts.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::*;
+use crate::decision::Cas;
+use crate::{Change, Edit, Expiry, Need, New, Payload, Value};
+
+/// A folder that is removed when the test ends.
+pub(super) struct Scratch(pub(super) PathBuf);
+
+impl Scratch {
+    pub(super) fn new() -> Scratch {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("hikyaku-hash-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        Scratch(path)
+    }
+
+    pub(super) fn open(&self, settings: Settings) -> Hash {
+        Hash::open(&self.0, settings).unwrap().0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const NOW: Now = Now(1_700_000_000);
+
+pub(super) fn small() -> Settings {
+    Settings {
+        segment_bytes: 16 << 10,
+        preallocate: false,
+        ..Settings::default()
+    }
+}
+
+pub(super) fn update(
+    hash: &Hash,
+    key: &[u8],
+    decision: Decision<'_>,
+    now: Now,
+) -> Result<(bool, u64), StoreError> {
+    let stored = hash.update(&hash.key(key), now, |entry| (decision, entry.is_some()))?;
+    let stored = stored.ready().unwrap();
+    Ok((stored.answer, stored.cas))
+}
+
+pub(super) fn set(hash: &Hash, key: &[u8], value: &[u8]) -> u64 {
+    update(hash, key, Decision::Put(New::new(&[value])), NOW)
+        .unwrap()
+        .1
+}
+
+pub(super) fn get(hash: &Hash, key: &[u8], now: Now) -> Option<Vec<u8>> {
+    let answer = hash.read(&hash.key(key), now, |entry| {
+        entry.map(|entry| entry.bytes().to_vec())
+    });
+    answer.unwrap().ready().unwrap()
+}
+
+/// Waits for a commit on this thread.
+pub(super) fn wait(committed: Committed) -> Result<(), StoreError> {
+    use std::task::{Context, Poll, Wake};
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut committed = std::pin::pin!(committed);
+    loop {
+        match committed.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => return result,
+            Poll::Pending => std::thread::park_timeout(Duration::from_secs(60)),
+        }
+    }
+}
+
+#[test]
+fn items_survive_a_restart_in_order_and_a_crash() {
+    let scratch = Scratch::new();
+    let large = vec![7; 300_000];
+    for close in [true, false] {
+        let hash = scratch.open(small());
+        set(&hash, b"a", b"old");
+        set(&hash, b"a", b"new");
+        set(&hash, b"gone", b"x");
+        assert_eq!(update(&hash, b"gone", Decision::Remove, NOW), Ok((true, 0)));
+        set(&hash, b"large", &large);
+        if close {
+            hash.close().unwrap();
+            assert_eq!(
+                update(&hash, b"a", Decision::Remove, NOW),
+                Err(StoreError::Unavailable)
+            );
+        }
+        drop(hash);
+        let hash = scratch.open(small());
+        assert_eq!(get(&hash, b"a", NOW).unwrap(), b"new");
+        assert_eq!(get(&hash, b"gone", NOW), None);
+        assert_eq!(get(&hash, b"large", NOW).unwrap(), large);
+        assert_eq!(hash.statistics().items, 2);
+    }
+}
+
+#[test]
+fn everything_about_an_item_survives_but_the_marks_of_reading() {
+    let scratch = Scratch::new();
+    let hash = scratch.open(small());
+    let new = New {
+        flags: 77,
+        expiry: Expiry::At(NOW.0 + 100),
+        stale: true,
+        won: true,
+        ..New::new(&[b"one", b"two"])
+    };
+    let (_, cas) = update(&hash, b"k", Decision::Put(new), NOW).unwrap();
+    let facts = |hash: &Hash| {
+        let peeked = hash.peek(&hash.key(b"k"), NOW, |entry| {
+            let entry = entry.unwrap();
+            (
+                entry.flags(),
+                entry.expiry(),
+                entry.cas(),
+                entry.stale(),
+                entry.won(),
+                entry.bytes().to_vec(),
+            )
+        });
+        peeked.unwrap().ready().unwrap()
+    };
+    let end = Expiry::At(NOW.0 + 100);
+    assert_eq!(facts(&hash), (77, end, cas, true, true, b"onetwo".to_vec()));
+    drop(hash);
+    let hash = scratch.open(small());
+    assert_eq!(facts(&hash), (77, end, cas, true, false, b"onetwo".to_vec()));
+    assert_eq!(get(&hash, b"k", Now(NOW.0 + 100)), None, "expired");
+    drop(hash);
+    let hash = scratch.open(small());
+    assert_eq!(get(&hash, b"k", Now(NOW.0 + 100)), None, "expired as before");
+}
+
+#[test]
+fn a_cas_is_never_given_out_twice() {
+    let scratch = Scratch::new();
+    let mut last = 0;
+    for _ in 0..3 {
+        let hash = scratch.open(small());
+        for _ in 0..10 {
+            let cas = set(&hash, b"k", b"v");
+            assert!(cas > last);
+            last = cas;
+        }
+        update(&hash, b"k", Decision::Remove, NOW).unwrap();
+        hash.close().unwrap();
+    }
+}
+
+#[test]
+fn a_second_owner_of_the_folder_is_refused() {
+    let scratch = Scratch::new();
+    let hash = scratch.open(small());
+    let error = Hash::open(&scratch.0, small()).unwrap_err().to_string();
+    assert!(
+        error.contains(&format!("process {}", std::process::id())),
+        "{error}"
+    );
+    hash.close().unwrap();
+    scratch.open(small());
+    // The first one is still there, and closed.
+    assert!(hash.peek(&hash.key(b"k"), NOW, |_| ()).is_err());
+}
+
+#[test]
+fn foreign_folders_are_left_alone() {
+    let scratch = Scratch::new();
+    std::fs::create_dir_all(&scratch.0).unwrap();
+    std::fs::write(scratch.0.join("precious.txt"), "data").unwrap();
+    let error = Hash::open(&scratch.0, small()).unwrap_err().to_string();
+    assert!(error.contains("precious.txt"), "{error}");
+}
+
+#[test]
+fn a_commit_ends_when_the_logs_are_synced() {
+    let scratch = Scratch::new();
+    let settings = Settings {
+        sync: Sync::Commit,
+        ..small()
+    };
+    let hash = scratch.open(settings);
+    let mut commits = Vec::new();
+    for number in 0..100_u32 {
+        let key = number.to_be_bytes();
+        let stored = hash.update(&hash.key(&key), NOW, |_| (Decision::Put(New::new(&[b"v"])), ()));
+        commits.push(stored.unwrap().ready().unwrap().commit);
+    }
+    assert!(commits.windows(2).all(|pair| pair[0] < pair[1]));
+    hash.begin_commit();
+    wait(hash.committed(*commits.last().unwrap())).unwrap();
+    assert!(hash.shared.journals.logs().all(|log| log.synced() == log.end()));
+    assert!(
+        hash.shared.durability.rounds.load(Ordering::Relaxed) <= 2,
+        "one round serves all"
+    );
+    hash.close().unwrap();
+    wait(hash.committed(*commits.last().unwrap())).unwrap();
+    assert_eq!(
+        wait(hash.committed(Commit(u64::MAX))),
+        Err(StoreError::Unavailable)
+    );
+}
+
+#[test]
+fn a_pending_flush_survives_and_is_carried_out_once() {
+    let scratch = Scratch::new();
+    let hash = scratch.open(small());
+    set(&hash, b"before", b"v");
+    let _ = hash.flush(Some(NOW.0 + 10), NOW).unwrap();
+    drop(hash);
+    let hash = scratch.open(small());
+    assert_eq!(get(&hash, b"before", Now(NOW.0 + 9)).unwrap(), b"v");
+    assert_eq!(get(&hash, b"before", Now(NOW.0 + 10)), None);
+    set(&hash, b"after", b"v");
+    drop(hash);
+    let hash = scratch.open(small());
+    let later = Now(NOW.0 + 100);
+    assert_eq!(
+        (get(&hash, b"before", later), get(&hash, b"after", later)),
+        (None, Some(b"v".to_vec()))
+    );
+}
+
+#[test]
+fn a_refused_write_leaves_the_old_value() {
+    let scratch = Scratch::new();
+    let settings = Settings {
+        item_size_max: 1000,
+        ..small()
+    };
+    let hash = scratch.open(settings);
+    set(&hash, b"k", b"old");
+    let long = [0; 1000];
+    let refused = update(&hash, b"k", Decision::Put(New::new(&[&long])), NOW);
+    assert!(matches!(refused, Err(StoreError::TooLarge { max: 1000, .. })));
+    assert_eq!(get(&hash, b"k", NOW).unwrap(), b"old");
+}
+
+/// An item of the model.
+#[derive(Clone, Debug, PartialEq)]
+struct Item {
+    value: Vec<u8>,
+    flags: u32,
+    expiry: Expiry,
+    cas: u64,
+    stale: bool,
+}
+
+struct World {
+    scratch: Scratch,
+    settings: Settings,
+    hash: Hash,
+    items: BTreeMap<Vec<u8>, Item>,
+    flush_at: Option<u32>,
+    now: Now,
+    state: u64,
+}
+
+impl World {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) % bound
+    }
+
+    fn value(&mut self) -> Vec<u8> {
+        let length = match self.below(20) {
+            0 => self.below(40_000),
+            _ => self.below(200),
+        };
+        let byte = self.below(256) as u8;
+        vec![byte; length as usize]
+    }
+
+    fn expiry(&mut self) -> Expiry {
+        match self.below(4) {
+            0 => Expiry::At(self.now.0 + self.below(20) as u32),
+            _ => Expiry::Never,
+        }
+    }
+
+    fn age(&mut self) {
+        let now = self.now;
+        if self.flush_at.is_some_and(|at| at <= now.0) {
+            self.flush_at = None;
+            self.items.clear();
+        }
+        self.items.retain(|_, item| !item.expiry.passed(now));
+    }
+
+    fn step(&mut self) {
+        let key = format!("key-{}", self.below(60)).into_bytes();
+        match self.below(40) {
+            0..12 => self.put(&key),
+            12..15 => {
+                let removed = update(&self.hash, &key, Decision::Remove, self.now).unwrap();
+                assert_eq!(removed.0, self.items.remove(&key).is_some());
+            }
+            15..20 => self.edit(&key),
+            20..24 => self.change(&key),
+            24..26 => self.now.0 += self.below(4) as u32,
+            26 if self.below(10) == 0 => self.flush(),
+            27 if self.below(3) == 0 => self.reopen(),
+            _ => self.check(&key),
+        }
+        self.age();
+    }
+
+    fn put(&mut self, key: &[u8]) {
+        let (value, expiry, flags) = (self.value(), self.expiry(), self.below(3) as u32);
+        let stale = self.below(5) == 0;
+        let need = if self.below(2) == 0 {
+            Need::Nothing
+        } else {
+            Need::Value
+        };
+        let middle = value.len() / 3;
+        let (parts, pinned) = ([&value[..middle], &value[middle..]], Pinned::from(value.clone()));
+        let new = New {
+            value: if self.below(2) == 0 {
+                Payload::Parts(&parts)
+            } else {
+                Payload::Pinned(&pinned)
+            },
+            flags,
+            expiry,
+            stale,
+            ..New::new(&[])
+        };
+        let access = Access {
+            now: self.now,
+            need,
+            warm: None,
+        };
+        let stored = self.hash.update(&self.hash.key(key), access, |entry| {
+            assert!(entry.is_none() || need != Need::Nothing);
+            (Decision::Put(new), ())
+        });
+        let cas = stored.unwrap().ready().unwrap().cas;
+        self.items.insert(
+            key.to_vec(),
+            Item {
+                value,
+                flags,
+                expiry,
+                cas,
+                stale,
+            },
+        );
+    }
+
+    fn edit(&mut self, key: &[u8]) {
+        let new = self.value();
+        let parts = [&new[..]];
+        let edit = Edit {
+            value: Payload::Parts(&parts),
+            cas: None,
+        };
+        let kind = self.below(3);
+        let decision = [
+            Decision::Append(edit),
+            Decision::Prepend(edit),
+            Decision::Rewrite(edit),
+        ][kind as usize];
+        let (there, cas) = update(&self.hash, key, decision, self.now).unwrap();
+        let item = self.items.get_mut(key);
+        assert_eq!(there, item.is_some());
+        let Some(item) = item else { return };
+        item.cas = cas;
+        item.value = match kind {
+            0 => [&item.value[..], &new].concat(),
+            1 => [&new[..], &item.value].concat(),
+            _ => new,
+        };
+    }
+
+    fn change(&mut self, key: &[u8]) {
+        let change = Change {
+            expiry: (self.below(2) == 0).then(|| self.expiry()),
+            stale: (self.below(2) == 0).then(|| self.below(2) == 0),
+            accessed: self.below(2) == 0,
+            cas: [Cas::Same, Cas::Next, Cas::Exactly(5)][self.below(3) as usize],
+            won: None,
+        };
+        let (there, cas) = update(&self.hash, key, Decision::Change(change), self.now).unwrap();
+        let item = self.items.get_mut(key);
+        assert_eq!(there, item.is_some());
+        let Some(item) = item else { return };
+        if change.cas == Cas::Same {
+            assert_eq!(item.cas, cas);
+        }
+        item.cas = cas;
+        item.expiry = change.expiry.unwrap_or(item.expiry);
+        item.stale = change.stale.unwrap_or(item.stale);
+    }
+
+    fn flush(&mut self) {
+        let at = (self.below(2) == 0).then(|| self.now.0 + self.below(30) as u32);
+        let _ = self.hash.flush(at, self.now).unwrap();
+        match at.filter(|at| *at > self.now.0) {
+            Some(at) => self.flush_at = Some(at),
+            None => {
+                self.items.clear();
+                self.flush_at = None;
+            }
+        }
+    }
+
+    /// Ends the store in one of three ways, and opens it again.
+    fn reopen(&mut self) {
+        match self.below(3) {
+            0 => self.hash.close().unwrap(),
+            1 => self
+                .hash
+                .shared
+                .durability
+                .round(&self.hash.shared.journals)
+                .unwrap(),
+            _ => {}
+        }
+        let empty = Scratch::new();
+        // The folder is locked until the old store is gone.
+        drop(std::mem::replace(&mut self.hash, empty.open(self.settings)));
+        self.hash = self.scratch.open(self.settings);
+        for key in self.items.keys().cloned().collect::<Vec<_>>() {
+            self.check(&key);
+        }
+        self.scan();
+    }
+
+    fn check(&mut self, key: &[u8]) {
+        let seen = self.hash.read(&self.hash.key(key), self.now, |entry| {
+            entry.map(|entry| {
+                let value = match entry.value() {
+                    Value::Bytes(bytes) => bytes.to_vec(),
+                    Value::Shared(pinned) => pinned.as_ref().to_vec(),
+                    Value::File(_) => unreachable!("the engine maps its files"),
+                };
+                Item {
+                    value,
+                    flags: entry.flags(),
+                    expiry: entry.expiry(),
+                    cas: entry.cas(),
+                    stale: entry.stale(),
+                }
+            })
+        });
+        assert_eq!(seen.unwrap().ready().unwrap().as_ref(), self.items.get(key));
+    }
+
+    fn scan(&mut self) {
+        let mut keys = Vec::new();
+        let mut cursor = Some(Cursor::Start);
+        while let Some(from) = cursor {
+            let next = self
+                .hash
+                .scan(&from, 50, self.now, |entry| keys.push(entry.key().to_vec()));
+            cursor = next.unwrap().ready().unwrap();
+        }
+        keys.sort();
+        assert!(keys.iter().eq(self.items.keys()));
+    }
+}
+
+#[test]
+fn a_store_is_a_map_through_restarts() {
+    for seed in 1..6 {
+        let scratch = Scratch::new();
+        let settings = Settings {
+            partitions: Some(1 + seed as u32 % 4),
+            ..small()
+        };
+        let mut world = World {
+            hash: scratch.open(settings),
+            scratch,
+            settings,
+            items: BTreeMap::new(),
+            flush_at: None,
+            now: NOW,
+            state: seed,
+        };
+        for _ in 0..800 {
+            world.step();
+        }
+        world.reopen();
+    }
+}

@@ -1,0 +1,221 @@
+//! Read-modify-write: from a decision to a record.
+//!
+//! **Invariant:** the index changes only after the log has taken the record, so a refused write leaves the item as it was.
+
+use super::Hash;
+use super::index::{FETCHED, Found, Guard, Slot, WON};
+use super::record::{Facts, Record};
+use crate::decision::Cas;
+use crate::{
+    Access, Change, Commit, Decision, Edit, Engine, Entry, Key, Need, New, Payload, StoreError, Stored,
+};
+
+/// A record to be written.
+struct Draft<'p> {
+    parts: &'p [&'p [u8]],
+    facts: Facts,
+    marks: u8,
+    last_access: u32,
+}
+
+impl Hash {
+    pub(super) fn write<'v, R>(
+        &self,
+        key: &Key<'_>,
+        access: Access<'_>,
+        mut f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+    ) -> Result<Stored<R>, StoreError> {
+        self.check_writes()?;
+        self.pass_time(access.now)?;
+        let mut guard = self.lock(key);
+        let found = self.find(&mut guard, key, access.now)?;
+        let (decision, answer) = match found {
+            Some((found, record)) if access.need != Need::Nothing => {
+                self.with_entry(found, &record, |entry| f(Some(entry)))
+            }
+            _ => f(None),
+        };
+        let found = found.map(|(found, _)| found);
+        let (cas, commit) = self.decide(guard, key, access, found, decision)?;
+        Ok(Stored { answer, cas, commit })
+    }
+
+    fn decide(
+        &self,
+        mut guard: Guard<'_>,
+        key: &Key<'_>,
+        access: Access<'_>,
+        found: Option<Found>,
+        decision: Decision<'_>,
+    ) -> Result<(u64, Commit), StoreError> {
+        let Some(found) = found else {
+            return match decision {
+                Decision::Put(new) => self.put(guard, key, access, None, &new),
+                _ => Ok((0, Commit::NONE)),
+            };
+        };
+        match decision {
+            Decision::Put(new) => self.put(guard, key, access, Some(found), &new),
+            Decision::Keep => Ok((guard.record(found)?.facts.cas, Commit::NONE)),
+            Decision::Remove => {
+                let journal = self.shared.journals.of(key.bytes);
+                journal.append_tombstone(&self.shared.maps, access.now, key.bytes)?;
+                guard.remove(found);
+                Ok((0, self.shared.durability.appended()))
+            }
+            Decision::Change(change) => self.change(guard, key, access, found, &change),
+            Decision::Append(edit) => self.edit(guard, key, access, found, &edit, |old, new| vec![old, new]),
+            Decision::Prepend(edit) => self.edit(guard, key, access, found, &edit, |old, new| vec![new, old]),
+            Decision::Rewrite(edit) => self.edit(guard, key, access, found, &edit, |_, new| vec![new]),
+        }
+    }
+
+    fn put(
+        &self,
+        mut guard: Guard<'_>,
+        key: &Key<'_>,
+        access: Access<'_>,
+        found: Option<Found>,
+        new: &New<'_>,
+    ) -> Result<(u64, Commit), StoreError> {
+        let pinned;
+        let parts = match new.value {
+            Payload::Parts(parts) => parts,
+            Payload::Pinned(value) => {
+                pinned = [value.as_ref()];
+                &pinned[..]
+            }
+        };
+        let facts = Facts {
+            flags: new.flags,
+            expiry: new.expiry,
+            cas: new.cas.unwrap_or_else(|| self.next_cas()),
+            stale: new.stale,
+        };
+        let draft = Draft {
+            parts,
+            facts,
+            marks: if new.won { WON } else { 0 },
+            last_access: access.now.0,
+        };
+        let slot = self.append(key, access, &draft)?;
+        guard.place(found, slot);
+        self.shared.counters.stored();
+        Ok((facts.cas, self.shared.durability.appended()))
+    }
+
+    /// Writes a record with another value.
+    fn edit(
+        &self,
+        mut guard: Guard<'_>,
+        key: &Key<'_>,
+        access: Access<'_>,
+        found: Found,
+        edit: &Edit<'_>,
+        join: impl for<'p> Fn(&'p [u8], &'p [u8]) -> Vec<&'p [u8]>,
+    ) -> Result<(u64, Commit), StoreError> {
+        let joined;
+        let new = match edit.value {
+            Payload::Parts([whole]) => whole,
+            Payload::Parts(parts) => {
+                joined = parts.concat();
+                &joined[..]
+            }
+            Payload::Pinned(value) => value.as_ref(),
+        };
+        let old = guard.record(found)?;
+        let facts = Facts {
+            cas: edit.cas.unwrap_or_else(|| self.next_cas()),
+            ..old.facts
+        };
+        let draft = Draft {
+            parts: &join(old.value, new),
+            facts,
+            marks: found.slot.marks(),
+            last_access: found.slot.last_access,
+        };
+        let slot = self.append(key, access, &draft)?;
+        guard.place(Some(found), slot);
+        Ok((facts.cas, self.shared.durability.appended()))
+    }
+
+    /// Changes an item but not its value. If the log stores what changes, it gets a new record with the old value.
+    fn change(
+        &self,
+        mut guard: Guard<'_>,
+        key: &Key<'_>,
+        access: Access<'_>,
+        found: Found,
+        change: &Change,
+    ) -> Result<(u64, Commit), StoreError> {
+        let old = guard.record(found)?;
+        let facts = Facts {
+            expiry: change.expiry.unwrap_or(old.facts.expiry),
+            stale: change.stale.unwrap_or(old.facts.stale),
+            cas: match change.cas {
+                Cas::Same => old.facts.cas,
+                Cas::Next => self.next_cas(),
+                Cas::Exactly(cas) => cas,
+            },
+            ..old.facts
+        };
+        let mut marks = found.slot.marks();
+        let mut last_access = found.slot.last_access;
+        match change.won {
+            Some(true) => marks |= WON,
+            Some(false) => marks &= !WON,
+            None => {}
+        }
+        if change.accessed {
+            marks |= FETCHED;
+            last_access = access.now.0;
+        }
+        let (slot, commit) = if facts == old.facts {
+            let mut slot = found.slot;
+            slot.set_marks(marks);
+            slot.last_access = last_access;
+            (slot, Commit::NONE)
+        } else {
+            let draft = Draft {
+                parts: &[old.value],
+                facts,
+                marks,
+                last_access,
+            };
+            let slot = self.append(key, access, &draft)?;
+            (slot, self.shared.durability.appended())
+        };
+        guard.place(Some(found), slot);
+        Ok((facts.cas, commit))
+    }
+
+    fn append(&self, key: &Key<'_>, access: Access<'_>, draft: &Draft<'_>) -> Result<Slot, StoreError> {
+        let length: u64 = draft.parts.iter().map(|part| part.len() as u64).sum();
+        self.fits(key.bytes.len(), length)?;
+        let journal = self.shared.journals.of(key.bytes);
+        let location = journal.append(&self.shared.maps, access.now, key.bytes, draft.parts, draft.facts)?;
+        let mut slot = Slot::new(key.hash, location, key.bytes.len(), draft.last_access);
+        slot.set_marks(draft.marks);
+        Ok(slot)
+    }
+
+    /// The item of a key, if it has not expired. One that has is removed.
+    pub(super) fn find<'g>(
+        &self,
+        guard: &'g mut Guard<'_>,
+        key: &Key<'_>,
+        now: crate::Now,
+    ) -> Result<Option<(Found, Record<'g>)>, StoreError> {
+        let Some(found) = guard.find(key.bytes) else {
+            return Ok(None);
+        };
+        if guard.record(found)?.facts.expiry.passed(now) {
+            // The log keeps the record: it is newer than all others of its key, so a restart finds it, and that it has expired.
+            self.shared.counters.expired(found.slot.marks() & FETCHED != 0);
+            guard.remove(found);
+            return Ok(None);
+        }
+        let record = guard.record(found)?;
+        Ok(Some((found, record)))
+    }
+}
