@@ -3,22 +3,26 @@
 use kv::Specification;
 
 use super::fault::Origin;
-use super::reader::{Section, boolean, parsed, text};
+use super::reader::{Section, boolean, count, parsed, text};
 
 /// A store that is kept in memory, of a quarter of what the machine allows.
 pub(crate) const DEFAULT_URI: &str = "memory:?capacity=25%";
 
 /// Parameters of a URI that may be keys of the table instead.
-const PARAMETERS: [&str; 3] = ["capacity", "item_size_max", "evict"];
+const PARAMETERS: [&str; 6] = [
+    "capacity",
+    "item_size_max",
+    "evict",
+    "sync",
+    "partitions",
+    "preallocate",
+];
 
 /// Keys of the vocabulary which only durable engines read.
-const LATER: [&str; 7] = [
-    "sync",
+const LATER: [&str; 4] = [
     "compression",
-    "partitions",
     "kafka_writes",
     "compaction_share",
-    "preallocate",
     "index_snapshot",
 ];
 
@@ -88,15 +92,18 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
         store.origin = origin.clone();
     }
     let uri = section.text_of("uri").unwrap_or_default();
+    // Which keys a store has depends on its kind.
+    let kind_known = uri.is_empty() || Specification::parse(uri).is_ok();
     for key in PARAMETERS {
         let twice = parameter(uri, key);
         let mut set = |value: &str| match &mut store {
             _ if twice => Err("stands in the uri too; keep one of the two".to_owned()),
-            Some(store) => store.set(key, value),
-            None => Ok(()),
+            Some(store) if kind_known => store.set(key, value),
+            _ => Ok(()),
         };
         let taken = section.take(key, |value| match boolean(value) {
             Ok(switch) => set(&switch.to_string()),
+            Err(_) if key == "partitions" => set(&count(value)?.to_string()),
             Err(_) => set(&text(value)?),
         });
         if let (Some(taken), Some(store), "capacity") = (taken, &mut store, key) {

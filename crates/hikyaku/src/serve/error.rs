@@ -14,7 +14,7 @@ use crate::system::privileges;
 pub(crate) enum Error {
     #[error("cannot listen on {address}: {}", bind_remedy(.address, .source))]
     Listen { address: Address, source: io::Error },
-    #[error("store {name:?}: {source}; a smaller capacity may fit")]
+    #[error("store {name:?}: {source}")]
     Store { name: String, source: kv::Error },
     #[error("the loops cannot start: {0}")]
     Loops(io::Error),

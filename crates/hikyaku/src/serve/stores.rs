@@ -31,11 +31,14 @@ impl Stores {
             for notice in configured.specification.notices() {
                 tracing::warn!(store = %name, "{notice}");
             }
-            let opened = configured.specification.open();
-            let store = opened.map_err(|source| Error::Store {
+            let opened = configured.specification.open_under(&config.data);
+            let (store, notices) = opened.map_err(|source| Error::Store {
                 name: name.clone(),
                 source,
             })?;
+            for notice in notices {
+                tracing::warn!(store = %name, "{notice}");
+            }
             tracing::info!(store = %name, "opened the store");
             by_name.insert(name.clone(), Arc::new(store));
         }
