@@ -17,7 +17,7 @@ use crate::storage::{self, Disk, Lock, Storage};
 
 /// An append-only log of record batches in a folder. Clones are handles on the same log, for any thread.
 ///
-/// The [crate](crate)'s description lists the calls that wait for a device.
+/// See the [crate](crate)'s description for which calls wait for a device.
 #[derive(Clone, Debug)]
 pub struct Log {
     pub(crate) shared: Arc<Shared>,
@@ -41,13 +41,13 @@ pub(crate) struct Shared {
     pub(crate) end: AtomicU64,
     pub(crate) synced: AtomicU64,
     pub(crate) failure: Failure,
-    /// True during a rewrite, whose temporary file has a fixed name.
+    /// Whether a rewrite is at work: its temporary file has a fixed name.
     pub(crate) rewriting: AtomicBool,
     /// Dropped last, after everything above.
     _lock: Lock,
 }
 
-/// The state behind the `upkeep` lock.
+/// What the holder of the `upkeep` lock works on.
 #[derive(Debug, Default)]
 pub(crate) struct Upkeep {
     /// The last checkpoint that was written.
@@ -105,7 +105,7 @@ impl Segments {
     }
 }
 
-/// The reason for refusing writes, if any.
+/// Whether the log refuses writes, and why.
 #[derive(Debug, Default)]
 pub(crate) struct Failure {
     failed: AtomicBool,

@@ -21,7 +21,7 @@ use crate::scanner::{Scanner, Stop};
 use crate::segment::{self, Facts, Segment, SegmentId, base_of, base_of_index, file_name, index_paths};
 use crate::storage::{self, File, Open, Storage, TEMPORARY_SUFFIX};
 
-/// The report of opening a log.
+/// What opening a log found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
@@ -54,7 +54,7 @@ pub struct Cut {
     pub position: u64,
     /// Bytes that were cut.
     pub bytes: u64,
-    /// The fault at the position.
+    /// What was found at the position.
     pub reason: Fault,
     /// The file that has the bytes, if whole batches were among them.
     pub kept: Option<PathBuf>,
@@ -67,7 +67,7 @@ pub struct Damage {
     pub path: PathBuf,
     /// Where in the file.
     pub position: u64,
-    /// The fault.
+    /// What was found.
     pub reason: Fault,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Recovered {
     pub(crate) report: Recovery,
 }
 
-/// The suffix for segments that were set aside, and for cut bytes.
+/// What follows the name of a segment that was set aside, or of cut bytes.
 const ASIDE_SUFFIX: &str = ".cut";
 /// The most cut bytes that are read to look for whole batches, and copied if there are any.
 const CUT_LOOK_BYTES_MAX: u64 = 64 << 20;
@@ -280,7 +280,7 @@ impl Work<'_> {
         first.max(checkpoint.start).min(base.max(first))
     }
 
-    /// Returns true for an offset behind the checkpoint's point. A gap there means that a write was lost: the log ends before it.
+    /// Whether an offset lies behind the checkpoint's point. A gap there means that a write was lost: the log ends before it.
     fn is_tail(&self, offset: u64) -> bool {
         self.checkpoint
             .as_ref()
@@ -437,7 +437,7 @@ impl Work<'_> {
         })
     }
 
-    /// Cuts a segment. Whole batches among the bytes show damage, not a torn write: then the bytes are kept.
+    /// Cuts a segment, and keeps the bytes if whole batches are among them: then they are no torn write.
     fn cut(
         &mut self,
         path: &Path,
@@ -480,7 +480,7 @@ impl Work<'_> {
         Ok(Some(kept))
     }
 
-    /// Renames segments that do not continue the log, since their records may still be wanted.
+    /// Renames segments that do not continue the log. They may have records that someone wants.
     fn set_aside(&mut self, bases: &[u64]) -> Result<(), Error> {
         for &base in bases {
             let path = self.path(base);
@@ -496,7 +496,7 @@ impl Work<'_> {
             .doing("sync the folder", self.folder)
     }
 
-    /// Makes the segments; the last one is active. A log without a usable last segment gets a new one.
+    /// Makes the segments, the last of which is active. A log without a usable last segment gets a new one.
     fn finish(mut self) -> Result<Recovered, Error> {
         let point = self
             .checkpoint
@@ -649,7 +649,7 @@ pub(crate) fn aside(storage: &dyn Storage, folder: &Path, path: &Path) -> Result
     Ok(folder.join(name))
 }
 
-/// Returns true if a whole batch begins anywhere in the bytes.
+/// Whether a whole batch begins anywhere in the bytes.
 fn has_batch(bytes: &[u8]) -> bool {
     /// Where the format's version is in a batch.
     const MAGIC_AT: usize = 16;
@@ -662,7 +662,7 @@ fn has_batch(bytes: &[u8]) -> bool {
         .any(|at| matches!(Batches::new(&bytes[at..]).next(), Some(Ok(_))))
 }
 
-/// Returns true for the names that a log gives to files.
+/// Whether a name is one that a log gives to a file.
 pub(crate) fn is_own(name: &str) -> bool {
     let stem = name.strip_suffix(TEMPORARY_SUFFIX).unwrap_or(name);
     let stem = stem.split_once(ASIDE_SUFFIX).map_or(stem, |(stem, _)| stem);

@@ -50,13 +50,13 @@ pub struct Segment {
     synced: AtomicU64,
     /// Absent until it is needed.
     index: Mutex<Option<Index>>,
-    /// True if the index files describe the whole segment.
+    /// Whether the index files describe the whole segment.
     indexed: AtomicBool,
-    /// True if the index files are intact but describe another state of the segment.
+    /// Whether the index files are intact but describe another state of the segment.
     index_stale: AtomicBool,
 }
 
-/// Facts for opening a segment.
+/// The facts with which a segment is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) base: u64,
@@ -131,7 +131,7 @@ impl Segment {
         *self.max_timestamp.lock()
     }
 
-    /// The file's path, which a replaced or removed segment no longer has.
+    /// The file's path. A segment that was replaced or removed is no longer there.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -115,7 +115,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Completes a formerly active segment: frees its unused allocation, writes its indexes, syncs it.
+    /// Completes a segment that is no longer active: frees its unused allocation, writes its indexes, syncs it.
     fn complete(&self, segment: &Arc<Segment>) -> Result<(), Error> {
         // Nothing is lost if the allocation stays, or the index, which is derived data and written again or rebuilt.
         let _ = segment.file()?.set_length(segment.bytes());
@@ -124,7 +124,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Syncs all segments. After recovery, they may be in the page cache only.
+    /// Syncs all segments, of which recovery knows only that they are in the page cache.
     fn sync_all(&self, upkeep: &MutexGuard<'_, Upkeep>) -> Result<(), Error> {
         let segments = self.segments.read().live.clone();
         for segment in &segments {

@@ -59,6 +59,7 @@ pub(super) struct Durability {
     failed: AtomicBool,
     request: Mutex<Request>,
     asked: Condvar,
+    stopping: Condvar,
     /// Rounds that were made, and writes that they served.
     pub(super) rounds: AtomicU64,
 }
@@ -118,10 +119,19 @@ impl Durability {
         }
     }
 
-    /// Ends the thread.
+    /// Ends the threads.
     pub(super) fn stop(&self) {
         self.request.lock().stop = true;
         self.asked.notify_all();
+        self.stopping.notify_all();
+    }
+
+    /// Rests for some time; true if the threads shall end.
+    pub(super) fn stops_within(&self, time: Duration) -> bool {
+        let mut request = self.request.lock();
+        let until = std::time::Instant::now() + time;
+        while !request.stop && !self.stopping.wait_until(&mut request, until).timed_out() {}
+        request.stop
     }
 
     /// The thread's work, until it is stopped.

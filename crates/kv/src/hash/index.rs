@@ -17,9 +17,11 @@
 //! **Invariant:** a slot points to the key of a record that is wholly in its log.
 //! **Invariant:** slots are followed only under their shard's lock.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use parking_lot::{Mutex, MutexGuard};
 
-use super::maps::Maps;
+use super::maps::{Map, Maps};
 use super::record::Record;
 use crate::StoreError;
 
@@ -84,6 +86,11 @@ impl Slot {
     #[inline]
     pub(super) fn set_marks(&mut self, marks: u8) {
         self.place = self.place & !0xff | u64::from(marks);
+    }
+
+    fn set_location(&mut self, location: Location) {
+        let kept = self.place & 0xffff;
+        self.place = u64::from(location.map) << 48 | u64::from(location.position) << 16 | kept;
     }
 }
 
@@ -151,6 +158,11 @@ impl Index {
         }
     }
 
+    /// Waits until every lock that is held now has been released.
+    pub(super) fn pass(&self) {
+        self.shards.iter().for_each(|shard| drop(shard.0.lock()));
+    }
+
     /// Locks a shard by its number.
     pub(super) fn lock_shard<'i>(&'i self, number: usize, maps: &'i Maps) -> Guard<'i> {
         Guard {
@@ -212,6 +224,22 @@ impl Guard<'_> {
         }
     }
 
+    /// Finds the slot that points to a location.
+    pub(super) fn find_location(&self, location: Location) -> Option<Found> {
+        let mask = self.shard.slots.len().checked_sub(1)?;
+        let mut at = tag_of(self.hash) as usize & mask;
+        loop {
+            let slot = *self.shard.slots.get(at)?;
+            if slot.is_empty() {
+                return None;
+            }
+            if slot.location() == location {
+                return Some(Found { at, slot });
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     /// The record of an item.
     ///
     /// # Errors
@@ -227,10 +255,12 @@ impl Guard<'_> {
     pub(super) fn place(&mut self, old: Option<Found>, slot: Slot) {
         match old {
             Some(old) => {
+                self.lost(old);
                 self.shard.slots[old.at] = slot;
             }
             None => self.insert(slot),
         }
+        self.gained(slot.location());
     }
 
     /// Changes the slot of an item, which stays the same item.
@@ -238,6 +268,32 @@ impl Guard<'_> {
     pub(super) fn set(&mut self, found: Found, slot: Slot) {
         debug_assert_eq!(found.slot.tag, slot.tag);
         self.shard.slots[found.at] = slot;
+    }
+
+    /// Lets a slot point to where its record is now.
+    pub(super) fn relocate(&mut self, found: Found, location: Location) {
+        self.lost(found);
+        self.shard.slots[found.at].set_location(location);
+        self.gained(location);
+    }
+
+    /// The map that an item's record lies in.
+    fn map(&self, location: Location) -> Option<&Map> {
+        self.maps.map(&self.shard, location.map)
+    }
+
+    /// Counts the record of an item as dead.
+    fn lost(&self, found: Found) {
+        if let Some(map) = self.map(found.slot.location()) {
+            map.live.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// Counts a record as that of an item.
+    fn gained(&self, location: Location) {
+        if let Some(map) = self.map(location) {
+            map.live.fetch_add(1, Relaxed);
+        }
     }
 
     /// Adds an item that is not there.
@@ -252,6 +308,7 @@ impl Guard<'_> {
 
     /// Removes an item.
     pub(super) fn remove(&mut self, found: Found) {
+        self.lost(found);
         self.shard.remove(found.at);
     }
 

@@ -7,6 +7,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use log::batch::{Attributes, BatchError, Builder, NewRecord};
 use log::{Log, Segment, SegmentId};
@@ -23,6 +24,7 @@ const FLUSH: i16 = 0x4846;
 /// One partition.
 #[derive(Debug)]
 pub(super) struct Journal {
+    partition: u32,
     segment_bytes: u64,
     writer: Mutex<Writer>,
 }
@@ -38,11 +40,12 @@ struct Writer {
     active: Option<Active>,
 }
 
-/// A segment, and the number of its map.
+/// A segment, the number of its map, and its map.
 #[derive(Clone, Debug)]
 pub(super) struct Active {
     pub(super) id: SegmentId,
     pub(super) number: u16,
+    pub(super) map: Arc<Map>,
 }
 
 /// A flush, as the log has it.
@@ -55,8 +58,9 @@ pub(super) enum Flush {
 }
 
 impl Journal {
-    pub(super) fn new(log: Log, segment_bytes: u64, active: Option<Active>) -> Journal {
+    pub(super) fn new(partition: u32, log: Log, segment_bytes: u64, active: Option<Active>) -> Journal {
         Journal {
+            partition,
             segment_bytes,
             writer: Mutex::new(Writer {
                 log: Some(log),
@@ -142,10 +146,15 @@ impl Journal {
 }
 
 /// Maps a segment that may grow to `segment_bytes`.
-pub(super) fn map_segment(maps: &Maps, segment: Arc<Segment>, segment_bytes: u64) -> io::Result<Active> {
+pub(super) fn map_segment(
+    maps: &Maps,
+    segment: Arc<Segment>,
+    partition: u32,
+    segment_bytes: u64,
+) -> io::Result<Active> {
     let (id, length) = (segment.id(), segment.bytes().max(segment_bytes));
-    let number = maps.add(Map::new(segment, length)?)?;
-    Ok(Active { id, number })
+    let (number, map) = maps.add(Map::new(segment, partition, length)?)?;
+    Ok(Active { id, number, map })
 }
 
 impl Writer {
@@ -163,10 +172,11 @@ impl Writer {
             let segment = log
                 .segment(appended.segment)
                 .map_err(|error| store_error(&error))?;
-            let active = map_segment(maps, segment, journal.segment_bytes);
+            let active = map_segment(maps, segment, journal.partition, journal.segment_bytes);
             self.active = Some(active.map_err(|error| StoreError::Io(error.kind()))?);
         }
         let active = self.active.as_ref().ok_or(StoreError::Unavailable)?;
+        active.map.records.fetch_add(1, Relaxed);
         // A batch begins below `SEGMENT_BYTES_MAX`, and a key near the beginning of its batch.
         Ok((active.number, appended.position as u32))
     }

@@ -3,7 +3,8 @@
 //! A mapping is as long as its segment may become, so it stays valid while the segment grows. Only bytes that the log has
 //! published are looked at, and these never change.
 //!
-//! **Invariant:** a map stays as long as the store.
+//! **Invariant:** a map is removed after the slots of the index that pointed to it, and its number is free only when no thread
+//! can use it any more.
 
 #![allow(unsafe_code)]
 
@@ -11,12 +12,12 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use log::Segment;
 use parking_lot::Mutex;
 
-use super::index::{Location, Shard};
+use super::index::{Index, Location, Shard};
 
 /// The most maps, and therefore the most segments of all partitions of a store.
 const MAPS_MAX: usize = 1 << 16;
@@ -27,6 +28,10 @@ pub(super) struct Map {
     base: NonNull<u8>,
     length: usize,
     pub(super) segment: Arc<Segment>,
+    pub(super) partition: u32,
+    /// Records that were written, and those that slots point to.
+    pub(super) records: AtomicU64,
+    pub(super) live: AtomicU64,
 }
 
 // SAFETY: a map owns its mapping, which is read-only, and everything else in it may be shared.
@@ -36,7 +41,7 @@ unsafe impl Sync for Map {}
 
 impl Map {
     /// Maps a segment that may grow to `length` bytes.
-    pub(super) fn new(segment: Arc<Segment>, length: u64) -> io::Result<Map> {
+    pub(super) fn new(segment: Arc<Segment>, partition: u32, length: u64) -> io::Result<Map> {
         let file = segment.file().map_err(io::Error::other)?;
         let file = file.system_file().ok_or(io::ErrorKind::Unsupported)?.clone();
         let length = usize::try_from(length)
@@ -60,6 +65,9 @@ impl Map {
             base: NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
             length,
             segment,
+            partition,
+            records: AtomicU64::new(0),
+            live: AtomicU64::new(0),
         })
     }
 
@@ -106,6 +114,7 @@ pub(super) struct Maps {
 #[derive(Debug, Default)]
 struct Owned {
     maps: Vec<Option<Arc<Map>>>,
+    free: Vec<u16>,
 }
 
 impl Maps {
@@ -113,20 +122,49 @@ impl Maps {
         Maps {
             by_number: (0..MAPS_MAX).map(|_| AtomicPtr::default()).collect(),
             // Map numbers begin at one.
-            owned: Mutex::new(Owned { maps: vec![None] }),
+            owned: Mutex::new(Owned {
+                maps: vec![None],
+                free: Vec::new(),
+            }),
         }
     }
 
-    /// Adds a map and returns its number.
-    pub(super) fn add(&self, map: Map) -> io::Result<u16> {
+    /// Adds a map and returns it with its number.
+    pub(super) fn add(&self, map: Map) -> io::Result<(u16, Arc<Map>)> {
         let map = Arc::new(map);
         let mut owned = self.owned.lock();
-        let number = u16::try_from(owned.maps.len());
-        let number = number.map_err(|_| io::Error::other("the store has too many segments"))?;
+        let number = match owned.free.pop() {
+            Some(number) => number,
+            None => {
+                let next = u16::try_from(owned.maps.len());
+                let next = next.map_err(|_| io::Error::other("the store has too many segments"))?;
+                owned.maps.push(None);
+                next
+            }
+        };
         let pointer = Arc::as_ptr(&map).cast_mut();
-        owned.maps.push(Some(map));
+        owned.maps[usize::from(number)] = Some(map.clone());
         self.by_number[usize::from(number)].store(pointer, Ordering::Release);
-        Ok(number)
+        Ok((number, map))
+    }
+
+    /// Removes a map to which no slot of the index points.
+    pub(super) fn remove(&self, number: u16, index: &Index) {
+        self.by_number[usize::from(number)].store(std::ptr::null_mut(), Ordering::Release);
+        index.pass();
+        let mut owned = self.owned.lock();
+        if owned.maps[usize::from(number)].take().is_some() {
+            owned.free.push(number);
+        }
+    }
+
+    /// All maps with their numbers.
+    pub(super) fn all(&self) -> Vec<(u16, Arc<Map>)> {
+        let owned = self.owned.lock();
+        let numbered = owned.maps.iter().enumerate();
+        numbered
+            .filter_map(|(number, map)| Some((number as u16, map.clone()?)))
+            .collect()
     }
 
     /// The bytes of a segment from a location on. A slot of this locked shard points there.
@@ -141,7 +179,8 @@ impl Maps {
     #[inline]
     pub(super) fn map<'a>(&'a self, _locked: &'a Shard, number: u16) -> Option<&'a Map> {
         let map = self.by_number[usize::from(number)].load(Ordering::Acquire);
-        // SAFETY: the pointer is null or that of a map which `owned` keeps as long as the store.
+        // SAFETY: the pointer is null or that of a map which `owned` keeps. Its remover sets it to null and then waits for every
+        // lock of a shard before it drops the map, and only the holder of such a lock has a reference to a shard.
         unsafe { map.as_ref() }
     }
 

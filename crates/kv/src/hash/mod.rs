@@ -14,6 +14,7 @@
 //! **Invariant:** the index has what the logs have: every change is a record first.
 //! **Invariant:** no lock of the index is held while the device is waited for.
 
+mod compaction;
 mod durability;
 mod folder;
 mod index;
@@ -72,6 +73,8 @@ pub(crate) struct Settings {
     pub(crate) segment_bytes: u64,
     /// Allocate space ahead of the logs' ends.
     pub(crate) preallocate: bool,
+    /// Compact in the background.
+    pub(crate) compact: bool,
 }
 
 impl Default for Settings {
@@ -82,6 +85,7 @@ impl Default for Settings {
             item_size_max: 1 << 20,
             segment_bytes: 64 << 20,
             preallocate: true,
+            compact: true,
         }
     }
 }
@@ -108,7 +112,7 @@ impl Settings {
 #[derive(Debug)]
 pub struct Hash {
     shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// The state that the engine's threads share.
@@ -142,6 +146,7 @@ struct Counters {
     stored: AtomicU64,
     expired: AtomicU64,
     expired_unfetched: AtomicU64,
+    read_expired: AtomicU64,
     flushed: AtomicU64,
 }
 
@@ -150,8 +155,9 @@ impl Counters {
         self.stored.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn expired(&self, fetched: bool) {
+    fn expired(&self, fetched: bool, read: bool) {
         self.expired.fetch_add(1, Ordering::Relaxed);
+        self.read_expired.fetch_add(u64::from(read), Ordering::Relaxed);
         if !fetched {
             self.expired_unfetched.fetch_add(1, Ordering::Relaxed);
         }
@@ -195,16 +201,28 @@ impl Hash {
             reports.push(report);
         }
         let shared = Arc::new(Shared::recover(folder, meta, logs, settings)?);
-        let thread = shared.clone();
-        let spawned = std::thread::Builder::new()
-            .name("hash-sync".to_owned())
-            .spawn(move || thread.durability.run(&thread.journals));
-        let thread = spawned.map_err(|error| folder::failed("start a thread for", path, error))?;
         let hash = Hash {
             shared,
-            thread: Mutex::new(Some(thread)),
+            threads: Mutex::default(),
         };
+        let sync = |shared: &Shared| shared.durability.run(&shared.journals);
+        let compact = |shared: &Shared| {
+            if shared.settings.compact {
+                compaction::run(shared);
+            }
+        };
+        hash.start("hash-sync", sync)
+            .and_then(|()| hash.start("hash-compact", compact))
+            .map_err(|error| folder::failed("start a thread for", path, error))?;
         Ok((hash, reports))
+    }
+
+    /// Starts a thread that ends when the store is closed.
+    fn start(&self, name: &str, work: fn(&Shared)) -> std::io::Result<()> {
+        let shared = self.shared.clone();
+        let builder = std::thread::Builder::new().name(name.to_owned());
+        self.threads.lock().push(builder.spawn(move || work(&shared))?);
+        Ok(())
     }
 
     #[inline]
@@ -300,7 +318,7 @@ impl Hash {
         self.check_open()?;
         self.pass_time(now)?;
         let mut guard = self.lock(key);
-        let (found, answer) = match self.find(&mut guard, key, now)? {
+        let (found, answer) = match self.find(&mut guard, key, now, true)? {
             None => return Ok(Answer::Ready(f(None))),
             Some((found, record)) => (found, self.with_entry(found, &record, |entry| f(Some(entry)))),
         };
@@ -313,10 +331,10 @@ impl Hash {
         Ok(Answer::Ready(answer))
     }
 
-    fn stop_thread(&self) {
+    fn stop_threads(&self) {
         self.shared.durability.stop();
-        if let Some(thread) = self.thread.lock().take() {
-            // A panic of the thread was reported when it happened.
+        for thread in self.threads.lock().drain(..) {
+            // A panic of a thread was reported when it happened.
             let _ = thread.join();
         }
     }
@@ -332,7 +350,7 @@ impl Shared {
             hash: &|key| hash(&secrets, key),
             segment_bytes: settings.segment_bytes,
         };
-        let (found, first) = recovery.read(&logs[0], 0)?;
+        let (found, first) = recovery.read(0, &logs[0], 0)?;
         let flushed = |number: usize| found.flushed.get(number).copied().unwrap_or(0);
         let next = AtomicU32::new(1);
         let done = Mutex::new(vec![first]);
@@ -344,7 +362,7 @@ impl Shared {
                 let Some(log) = logs.get(number as usize) else {
                     return Ok(());
                 };
-                let (found, active) = recovery.read(log, flushed(number as usize))?;
+                let (found, active) = recovery.read(number, log, flushed(number as usize))?;
                 cas.fetch_max(found.cas, Ordering::Relaxed);
                 done.lock()[number as usize] = active;
             }
@@ -361,8 +379,9 @@ impl Shared {
             })
         })?;
         let epoch = u64::from(meta.epoch).max((cas.into_inner() >> CAS_BITS) + 1);
-        let journals = logs.into_iter().zip(done.into_inner());
-        let journals = journals.map(|(log, active)| Journal::new(log, settings.segment_bytes, active));
+        let journals = logs.into_iter().zip(done.into_inner()).zip(0..);
+        let journals =
+            journals.map(|((log, active), number)| Journal::new(number, log, settings.segment_bytes, active));
         Ok(Shared {
             journals: Journals(journals.collect()),
             durability: Durability::new(settings.sync),
@@ -383,7 +402,7 @@ impl Shared {
 
 impl Drop for Hash {
     fn drop(&mut self) {
-        self.stop_thread();
+        self.stop_threads();
     }
 }
 
@@ -470,7 +489,7 @@ impl Engine for Hash {
         if shared.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.stop_thread();
+        self.stop_threads();
         // A write that was under way has its journal's lock, which taking the logs waits for.
         let logs: Vec<Log> = shared.journals.0.iter().filter_map(Journal::take_log).collect();
         let mut result = shared.durability.check();
@@ -586,6 +605,7 @@ impl Engine for Hash {
             bytes,
             expired: counters.expired.load(Ordering::Relaxed),
             expired_unfetched: counters.expired_unfetched.load(Ordering::Relaxed),
+            read_expired: counters.read_expired.load(Ordering::Relaxed),
             flushed: counters.flushed.load(Ordering::Relaxed),
             used: table_bytes,
             table_bytes,

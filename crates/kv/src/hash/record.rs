@@ -138,6 +138,11 @@ impl Facts {
         }
     }
 
+    /// True if the item has no expiry.
+    pub(super) fn endless(&self) -> bool {
+        self.expiry == Expiry::Never
+    }
+
     /// The facts that the headers of a record tell. Unknown headers mean nothing, so that records of Kafka's producers are
     /// items, too.
     pub(super) fn of(record: &log::batch::Record<'_>) -> Facts {

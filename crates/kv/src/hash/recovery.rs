@@ -3,6 +3,8 @@
 //! **Invariant:** the newest record of a key decides, whatever it is: the log of a partition is read in order, and a key has one
 //! partition.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use log::batch::Batch;
 use log::{Error, Location as LogLocation, Log};
 
@@ -46,11 +48,16 @@ impl Recovery<'_> {
     ///
     /// # Errors
     /// A batch is damaged, or a segment cannot be mapped.
-    pub(super) fn read(&self, log: &Log, flushed: u64) -> Result<(Found, Option<Active>), Error> {
+    pub(super) fn read(
+        &self,
+        partition: u32,
+        log: &Log,
+        flushed: u64,
+    ) -> Result<(Found, Option<Active>), Error> {
         let mut segments = Vec::new();
         for segment in log.segments() {
             let path = segment.path().to_owned();
-            let active = map_segment(self.maps, segment, self.segment_bytes);
+            let active = map_segment(self.maps, segment, partition, self.segment_bytes);
             segments.push(active.map_err(|error| super::folder::failed("map", &path, error))?);
         }
         let mut reader = Reader {
@@ -87,6 +94,7 @@ impl Reader<'_> {
             if key.len() > KEY_LENGTH_MAX {
                 continue;
             }
+            self.segments[self.at].map.records.fetch_add(1, Relaxed);
             let facts = record.value.map(|_| Facts::of(&record));
             let within = key.as_ptr() as u64 - batch.bytes().as_ptr() as u64;
             self.apply(key, facts, location.position + within, record.timestamp);

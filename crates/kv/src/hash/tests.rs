@@ -40,6 +40,7 @@ pub(super) fn small() -> Settings {
     Settings {
         segment_bytes: 16 << 10,
         preallocate: false,
+        compact: false,
         ..Settings::default()
     }
 }
@@ -66,6 +67,17 @@ pub(super) fn get(hash: &Hash, key: &[u8], now: Now) -> Option<Vec<u8>> {
         entry.map(|entry| entry.bytes().to_vec())
     });
     answer.unwrap().ready().unwrap()
+}
+
+/// Compacts until nothing is left to do, and returns how many runs were rewritten.
+fn compact(hash: &Hash) -> usize {
+    let mut runs = 0;
+    for (partition, log) in hash.shared.journals.logs().enumerate() {
+        while compaction::compact(&hash.shared, partition as u32, &log, 4096).unwrap() {
+            runs += 1;
+        }
+    }
+    runs
 }
 
 /// Waits for a commit on this thread.
@@ -323,6 +335,7 @@ impl World {
             24..26 => self.now.0 += self.below(4) as u32,
             26 if self.below(10) == 0 => self.flush(),
             27 if self.below(3) == 0 => self.reopen(),
+            28 if self.below(3) == 0 => self.compact(),
             _ => self.check(&key),
         }
         self.age();
@@ -450,6 +463,13 @@ impl World {
         self.scan();
     }
 
+    fn compact(&mut self) {
+        compact(&self.hash);
+        for key in self.items.keys().cloned().collect::<Vec<_>>() {
+            self.check(&key);
+        }
+    }
+
     fn check(&mut self, key: &[u8]) {
         let seen = self.hash.read(&self.hash.key(key), self.now, |entry| {
             entry.map(|entry| {
@@ -505,5 +525,119 @@ fn a_store_is_a_map_through_restarts() {
             world.step();
         }
         world.reopen();
+    }
+}
+
+#[test]
+fn compaction_gives_space_back() {
+    let scratch = Scratch::new();
+    let settings = Settings {
+        partitions: Some(2),
+        segment_bytes: 64 << 10,
+        ..small()
+    };
+    let hash = scratch.open(settings);
+    let value = [1; 400];
+    for round in 0..10_u32 {
+        for number in 0..500_u32 {
+            set(
+                &hash,
+                &number.to_be_bytes(),
+                &[&round.to_be_bytes(), &value[..]].concat(),
+            );
+        }
+    }
+    let live = 500 * (4 + 404);
+    compact(&hash);
+    let bytes = hash.statistics().bytes;
+    assert!(bytes * 10 <= live * 13, "{bytes} bytes for {live}");
+    let check = |hash: &Hash| {
+        for number in 0..500_u32 {
+            let read = get(hash, &number.to_be_bytes(), NOW).unwrap();
+            assert_eq!(read[..4], 9_u32.to_be_bytes());
+        }
+    };
+    check(&hash);
+    drop(hash);
+    check(&scratch.open(settings));
+}
+
+/// The tombstone is in a newer segment than the value that it deletes.
+#[test]
+fn compaction_does_not_bring_back_what_was_deleted_or_has_expired() {
+    let scratch = Scratch::new();
+    let settings = Settings {
+        partitions: Some(1),
+        ..small()
+    };
+    let hash = scratch.open(settings);
+    let fill = |hash: &Hash, round: u32| {
+        for number in 0..60_u32 {
+            set(hash, &number.to_be_bytes(), &[round as u8; 400]);
+        }
+    };
+    set(&hash, b"deleted", b"old");
+    set(&hash, b"expired", b"old");
+    // Items that stay keep the oldest segment from being rewritten.
+    for number in 1000..1030_u32 {
+        set(&hash, &number.to_be_bytes(), &[9; 400]);
+    }
+    fill(&hash, 1);
+    update(&hash, b"deleted", Decision::Remove, NOW).unwrap();
+    let new = New {
+        expiry: Expiry::At(NOW.0 + 1),
+        ..New::new(&[b"new"])
+    };
+    update(&hash, b"expired", Decision::Put(new), NOW).unwrap();
+    let later = Now(NOW.0 + 5);
+    assert_eq!(get(&hash, b"expired", later), None);
+    (2..6).for_each(|round| fill(&hash, round));
+    compact(&hash);
+    drop(hash);
+    let hash = scratch.open(settings);
+    assert_eq!(get(&hash, b"deleted", later), None);
+    assert_eq!(get(&hash, b"expired", later), None);
+}
+
+#[test]
+fn items_stay_what_they_are_while_segments_are_rewritten() {
+    let scratch = Scratch::new();
+    let settings = Settings {
+        partitions: Some(2),
+        ..small()
+    };
+    let hash = scratch.open(settings);
+    let writing = AtomicU32::new(2);
+    let key = |thread: u32, number: u32| [thread.to_be_bytes(), number.to_be_bytes()].concat();
+    std::thread::scope(|scope| {
+        for thread in 0..2_u32 {
+            let (hash, writing) = (&hash, &writing);
+            scope.spawn(move || {
+                for round in 0..200_u32 {
+                    for number in 0..50 {
+                        let key = key(thread, number);
+                        if round > 0 {
+                            assert_eq!(get(hash, &key, NOW).unwrap()[..4], (round - 1).to_be_bytes());
+                        }
+                        set(hash, &key, &[&round.to_be_bytes()[..], &[7; 200]].concat());
+                    }
+                }
+                writing.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+        let mut runs = 0;
+        while writing.load(Ordering::Relaxed) > 0 || runs == 0 {
+            runs += compact(&hash);
+        }
+    });
+    drop(hash);
+    let hash = scratch.open(settings);
+    for thread in 0..2 {
+        for number in 0..50 {
+            assert_eq!(
+                get(&hash, &key(thread, number), NOW).unwrap()[..4],
+                199_u32.to_be_bytes()
+            );
+        }
     }
 }

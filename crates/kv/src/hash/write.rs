@@ -28,7 +28,7 @@ impl Hash {
         self.check_writes()?;
         self.pass_time(access.now)?;
         let mut guard = self.lock(key);
-        let found = self.find(&mut guard, key, access.now)?;
+        let found = self.find(&mut guard, key, access.now, false)?;
         let (decision, answer) = match found {
             Some((found, record)) if access.need != Need::Nothing => {
                 self.with_entry(found, &record, |entry| f(Some(entry)))
@@ -205,13 +205,16 @@ impl Hash {
         guard: &'g mut Guard<'_>,
         key: &Key<'_>,
         now: crate::Now,
+        read: bool,
     ) -> Result<Option<(Found, Record<'g>)>, StoreError> {
         let Some(found) = guard.find(key.bytes) else {
             return Ok(None);
         };
         if guard.record(found)?.facts.expiry.passed(now) {
             // The log keeps the record: it is newer than all others of its key, so a restart finds it, and that it has expired.
-            self.shared.counters.expired(found.slot.marks() & FETCHED != 0);
+            self.shared
+                .counters
+                .expired(found.slot.marks() & FETCHED != 0, read);
             guard.remove(found);
             return Ok(None);
         }
