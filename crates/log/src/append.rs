@@ -1,6 +1,6 @@
 //! Appending: whole batches, written where the active segment ends.
 //!
-//! **Invariant:** an append is written wholly or not at all. What a failed one left behind is cut off before the next; if that
+//! **Invariant:** an append is written wholly or not at all. The bytes of a failed append are cut off; if that
 //! fails, the log refuses writes.
 
 use std::io::IoSlice;
@@ -18,7 +18,7 @@ use crate::storage::{self, File, Open};
 /// Bytes that are allocated ahead at a time.
 const ALLOCATION_BYTES: u64 = 16 << 20;
 
-/// What an append did.
+/// The result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Appended {
     /// The offset of the first record.
@@ -33,19 +33,19 @@ pub struct Appended {
     pub bytes: u64,
 }
 
-/// What the thread that appends works on.
+/// The state of the writer.
 #[derive(Debug)]
 pub(crate) struct Writer {
     active: Arc<Segment>,
     file: Arc<dyn File>,
-    /// The position up to which space is allocated; `u64::MAX` if the file system cannot.
+    /// The end of the allocated space; `u64::MAX` if the file system cannot allocate.
     allocated: u64,
     /// The time of the active segment's first append.
     began: Option<i64>,
     heads: Vec<[u8; PATCHED_BYTES]>,
     /// Complete segments that are not durable, and have parts of their allocation left.
     pub(crate) completed: Vec<Arc<Segment>>,
-    /// Whether the folder has names that are not durable.
+    /// True if the folder has names that are not durable.
     pub(crate) folder_changed: bool,
 }
 

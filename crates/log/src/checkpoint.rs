@@ -8,7 +8,7 @@
 //!   start 1200                                   the first offset; those before it were deleted
 //!   recover 1000 65536 1800                      all before this segment, position and offset is durable and was checked
 //!   segment 0 2 1048571 1700000000000            a complete segment: base, generation, bytes, greatest timestamp
-//!   replace 0 1000 4711                          a compaction is replacing these offsets by one segment of so many bytes
+//!   replace 0 1000 4711                          a compaction is replacing these offsets by a segment of 4711 bytes
 //!   crc 1f2e3d4c
 //! ```
 //!
@@ -71,7 +71,7 @@ pub(crate) struct Checkpoint {
     pub(crate) replace: Option<Replace>,
 }
 
-/// What a folder has in place of a checkpoint.
+/// The result of reading a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Absent,

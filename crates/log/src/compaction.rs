@@ -16,7 +16,7 @@ use crate::segment::Segment;
 
 /// Bytes that are read between two calls of the caller's `pause`.
 const STEP_BYTES: u64 = 1 << 20;
-/// What an entry of the map takes beyond its key, about.
+/// Approximate memory for an entry of the map, in addition to its key.
 const ENTRY_BYTES: u64 = 64;
 
 /// The newest offset of each key.
@@ -45,7 +45,7 @@ impl Compaction {
     }
 }
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compacted {
@@ -67,7 +67,7 @@ impl Log {
     /// share of the processor and the device. This waits for the device.
     ///
     /// # Errors
-    /// A segment is damaged, the log refuses writes, or the system refuses. What was rewritten before stays so.
+    /// A segment is damaged, the log refuses writes, or the system refuses. Segments that were rewritten by then stay rewritten.
     pub fn compact(&self, options: Compaction, pause: &mut dyn FnMut(u64)) -> Result<Compacted, Error> {
         let mut complete = self.segments();
         complete.pop();

@@ -12,7 +12,7 @@ pub enum Error {
     /// The operating system refused.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What the log tried.
+        /// The operation.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum Error {
     /// The file system has no room. Nothing was written; the log goes on, and later appends may succeed.
     #[error("cannot {doing} {}: {source}; free some space", path.display())]
     Full {
-        /// What the log tried.
+        /// The operation.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -53,7 +53,7 @@ pub enum Error {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What shows it.
+        /// The evidence.
         reason: String,
     },
     /// A newer version of this program wrote the log.
@@ -121,11 +121,11 @@ pub enum Error {
     },
 }
 
-/// What is wrong with bytes of a segment.
+/// A fault in the bytes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The bytes are no batch.
+    /// The bytes are not a batch.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The batch does not begin with the offset that follows the batch before it.

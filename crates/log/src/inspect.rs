@@ -31,13 +31,13 @@ pub enum Piece {
         /// Its fields.
         header: BatchHeader,
     },
-    /// Bytes that are no whole batch, up to the next one or to the end.
+    /// Bytes that are not a whole batch, up to the next one or to the end.
     Damage {
         /// Where they begin.
         position: u64,
         /// The number of bytes; 0 if only offsets are missing.
         bytes: u64,
-        /// What is wrong.
+        /// The fault.
         fault: Fault,
     },
 }
@@ -49,7 +49,7 @@ pub struct Finding {
     pub path: PathBuf,
     /// The position in it.
     pub position: u64,
-    /// What is wrong.
+    /// The fault.
     pub what: String,
 }
 
@@ -63,7 +63,7 @@ pub struct Verification {
     pub records: u64,
     /// All faults.
     pub faults: Vec<Finding>,
-    /// Whether the log is in use. Its newest batch may then be half written, which is no fault.
+    /// True if the log is in use. A half-written newest batch does not count as a fault then.
     pub in_use: bool,
 }
 
@@ -213,7 +213,7 @@ impl Verification {
         Ok((end, bytes))
     }
 
-    /// Compares the indexes with those that the segment yields. Missing ones are no fault.
+    /// Compares the indexes with those that the segment yields. Missing ones do not count as faults.
     fn indexes(&mut self, storage: &dyn Storage, segment: &Path, bytes: u64) -> Result<(), Error> {
         let base = base(segment).unwrap_or(0);
         let paths = index_paths(segment);

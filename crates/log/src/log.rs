@@ -17,7 +17,7 @@ use crate::storage::{self, Disk, Lock, Storage};
 
 /// An append-only log of record batches in a folder. Clones are handles on the same log, for any thread.
 ///
-/// See the [crate](crate)'s description for which calls wait for a device.
+/// The [crate](crate)'s description lists the calls that wait for a device.
 #[derive(Clone, Debug)]
 pub struct Log {
     pub(crate) shared: Arc<Shared>,
@@ -41,13 +41,13 @@ pub(crate) struct Shared {
     pub(crate) end: AtomicU64,
     pub(crate) synced: AtomicU64,
     pub(crate) failure: Failure,
-    /// Whether a rewrite is at work: its temporary file has a fixed name.
+    /// True during a rewrite, whose temporary file has a fixed name.
     pub(crate) rewriting: AtomicBool,
     /// Dropped last, after everything above.
     _lock: Lock,
 }
 
-/// What the holder of the `upkeep` lock works on.
+/// The state behind the `upkeep` lock.
 #[derive(Debug, Default)]
 pub(crate) struct Upkeep {
     /// The last checkpoint that was written.
@@ -105,7 +105,7 @@ impl Segments {
     }
 }
 
-/// Whether the log refuses writes, and why.
+/// The reason for refusing writes, if any.
 #[derive(Debug, Default)]
 pub(crate) struct Failure {
     failed: AtomicBool,

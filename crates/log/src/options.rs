@@ -48,7 +48,7 @@ impl Options {
     }
 }
 
-/// What a log keeps: see [`Log::retain`](crate::Log::retain).
+/// Limits for retention: see [`Log::retain`](crate::Log::retain).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
     /// The oldest segments are removed while the others have at least this many bytes.

@@ -114,7 +114,7 @@ impl Log {
             let segment = self.segment_at(from)?;
             let first = extents.is_empty();
             let extent = match range_within(&segment, from, until, left, first) {
-                // What was found so far is a result.
+                // The extents found so far are a result.
                 Err(Interrupted::Cold(_)) if !first => break,
                 range => range?,
             };

@@ -19,9 +19,9 @@ use crate::error::{Doing, Error, Fault};
 use crate::index::Index;
 use crate::scanner::{Scanner, Stop};
 use crate::segment::{self, Facts, Segment, SegmentId, base_of, base_of_index, file_name, index_paths};
-use crate::storage::{self, File, Open, Storage, TEMPORARY_SUFFIX};
+use crate::storage::{self, Advice, File, Open, Storage, TEMPORARY_SUFFIX};
 
-/// What opening a log found and did.
+/// The report of opening a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
@@ -29,6 +29,8 @@ pub struct Recovery {
     pub created: bool,
     /// The log had been closed in order, and nothing had to be checked.
     pub clean: bool,
+    /// A sync had failed when the log was last open, so its files were read from the device and not from the page cache.
+    pub reread: bool,
     /// Bytes that were read and checked.
     pub checked_bytes: u64,
     /// Batches that were checked.
@@ -54,7 +56,7 @@ pub struct Cut {
     pub position: u64,
     /// Bytes that were cut.
     pub bytes: u64,
-    /// What was found at the position.
+    /// The fault at the position.
     pub reason: Fault,
     /// The file that has the bytes, if whole batches were among them.
     pub kept: Option<PathBuf>,
@@ -67,7 +69,7 @@ pub struct Damage {
     pub path: PathBuf,
     /// Where in the file.
     pub position: u64,
-    /// What was found.
+    /// The fault.
     pub reason: Fault,
 }
 
@@ -84,7 +86,7 @@ pub(crate) struct Recovered {
     pub(crate) report: Recovery,
 }
 
-/// What follows the name of a segment that was set aside, or of cut bytes.
+/// The suffix for segments that were set aside, and for cut bytes.
 const ASIDE_SUFFIX: &str = ".cut";
 /// The most cut bytes that are read to look for whole batches, and copied if there are any.
 const CUT_LOOK_BYTES_MAX: u64 = 64 << 20;
@@ -124,6 +126,7 @@ pub(crate) fn recover(storage: &Arc<dyn Storage>, folder: &Path) -> Result<Recov
         parts: Vec::new(),
     };
     let names = storage.list(folder).doing("list", folder)?;
+    work.report.reread = names.iter().any(|name| name == FAILED_NAME);
     work.finish_replacing(&names)?;
     let bases = work.bases()?;
     if work.checkpoint.is_none() {
@@ -133,7 +136,12 @@ pub(crate) fn recover(storage: &Arc<dyn Storage>, folder: &Path) -> Result<Recov
         }
     }
     work.recover_segments(&bases)?;
-    work.finish()
+    let recovered = work.finish()?;
+    if recovered.report.reread {
+        let path = folder.join(FAILED_NAME);
+        storage.remove(&path).doing("remove", &path)?;
+    }
+    Ok(recovered)
 }
 
 impl Work<'_> {
@@ -280,7 +288,7 @@ impl Work<'_> {
         first.max(checkpoint.start).min(base.max(first))
     }
 
-    /// Whether an offset lies behind the checkpoint's point. A gap there means that a write was lost: the log ends before it.
+    /// Returns true for an offset behind the checkpoint's point. A gap there means that a write was lost: the log ends before it.
     fn is_tail(&self, offset: u64) -> bool {
         self.checkpoint
             .as_ref()
@@ -415,6 +423,9 @@ impl Work<'_> {
             index = Index::new(base);
         }
         let file = self.storage.open(path, Open::Read).doing("open", path)?;
+        if self.report.reread {
+            file.advise(0, length, Advice::DontNeed);
+        }
         let mut scanner = Scanner::new(&*file, index.covered(), index.end(), length);
         let from = scanner.position();
         let fault = loop {
@@ -437,7 +448,7 @@ impl Work<'_> {
         })
     }
 
-    /// Cuts a segment, and keeps the bytes if whole batches are among them: then they are no torn write.
+    /// Cuts a segment. Whole batches among the bytes show damage, not a torn write: then the bytes are kept.
     fn cut(
         &mut self,
         path: &Path,
@@ -480,7 +491,7 @@ impl Work<'_> {
         Ok(Some(kept))
     }
 
-    /// Renames segments that do not continue the log. They may have records that someone wants.
+    /// Renames segments that do not continue the log, since their records may still be wanted.
     fn set_aside(&mut self, bases: &[u64]) -> Result<(), Error> {
         for &base in bases {
             let path = self.path(base);
@@ -496,7 +507,7 @@ impl Work<'_> {
             .doing("sync the folder", self.folder)
     }
 
-    /// Makes the segments, the last of which is active. A log without a usable last segment gets a new one.
+    /// Makes the segments; the last one is active. A log without a usable last segment gets a new one.
     fn finish(mut self) -> Result<Recovered, Error> {
         let point = self
             .checkpoint
@@ -649,7 +660,7 @@ pub(crate) fn aside(storage: &dyn Storage, folder: &Path, path: &Path) -> Result
     Ok(folder.join(name))
 }
 
-/// Whether a whole batch begins anywhere in the bytes.
+/// Returns true if a whole batch begins anywhere in the bytes.
 fn has_batch(bytes: &[u8]) -> bool {
     /// Where the format's version is in a batch.
     const MAGIC_AT: usize = 16;
@@ -662,12 +673,17 @@ fn has_batch(bytes: &[u8]) -> bool {
         .any(|at| matches!(Batches::new(&bytes[at..]).next(), Some(Ok(_))))
 }
 
-/// Whether a name is one that a log gives to a file.
+/// Returns true for the names that a log gives to files.
 pub(crate) fn is_own(name: &str) -> bool {
     let stem = name.strip_suffix(TEMPORARY_SUFFIX).unwrap_or(name);
     let stem = stem.split_once(ASIDE_SUFFIX).map_or(stem, |(stem, _)| stem);
-    base_of(stem).is_some() || base_of_index(stem).is_some() || stem == checkpoint::NAME || stem == LOCK_NAME
+    base_of(stem).is_some()
+        || base_of_index(stem).is_some()
+        || [checkpoint::NAME, LOCK_NAME, FAILED_NAME].contains(&stem)
 }
+
+/// The file that a failed sync leaves.
+pub(crate) const FAILED_NAME: &str = "failed";
 
 /// The file that is locked while a log is open. It has the process's number.
 pub(crate) const LOCK_NAME: &str = "LOCK";

@@ -261,7 +261,7 @@ fn write_checkpoint(
         let file = storage.open(&path, Open::Read).doing("open", &path)?;
         let bytes = file.length().doing("measure", &path)?;
         let before = old.and_then(|old| old.segments.iter().find(|one| one.base == plan.base));
-        // An index that someone has built on the old content must not be taken for one of the new.
+        // A new generation invalidates indexes that were built on the old content.
         let generation = before.map_or(0, |one| one.generation) + u32::from(plan.changes());
         let max_timestamp = plan.max_timestamp;
         checkpoint.segments.push(Complete {

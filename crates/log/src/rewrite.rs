@@ -45,7 +45,7 @@ pub struct Candidate<'r> {
     pub delete_horizon: Option<i64>,
 }
 
-/// What becomes of a record.
+/// The decision about a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It stays.
@@ -67,7 +67,7 @@ pub struct Moved {
 
 /// The decisions of a rewrite, for each record in order.
 pub trait Judge {
-    /// Whether a record stays.
+    /// Decides whether to keep a record.
     fn judge(&mut self, candidate: &Candidate<'_>) -> Verdict;
 
     /// A record was kept. The new location is valid once the rewrite is [installed](Rewrite::install).
@@ -167,7 +167,7 @@ impl Log {
 }
 
 impl Rewrite {
-    /// Reads about so many bytes and writes what stays of them. Returns true if everything has been read.
+    /// Reads about `bytes` bytes and writes the records to keep. Returns true at the end of the run.
     ///
     /// # Errors
     /// A batch is damaged, or the system refuses. The rewrite can only be dropped then.
@@ -352,7 +352,7 @@ impl From<std::io::Error> for Trouble {
     }
 }
 
-/// Attributes with which batches can be merged.
+/// Attributes of mergeable batches.
 const MERGEABLE: u16 = Attributes::DELETE_HORIZON;
 
 impl Output {

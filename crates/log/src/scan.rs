@@ -52,7 +52,7 @@ pub(crate) fn scan_segment<E: From<Error>>(
     scan_segment_from(segment, position, offset, u64::MAX, visit).map(|_| ())
 }
 
-/// Visits batches of one segment until about so many bytes were read, and returns the position and the offset after them.
+/// Visits batches of one segment until about `bytes` bytes were read, and returns the position and the offset after them.
 pub(crate) fn scan_segment_from<E: From<Error>>(
     segment: &Arc<Segment>,
     position: u64,

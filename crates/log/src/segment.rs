@@ -50,13 +50,13 @@ pub struct Segment {
     synced: AtomicU64,
     /// Absent until it is needed.
     index: Mutex<Option<Index>>,
-    /// Whether the index files describe the whole segment.
+    /// True if the index files describe the whole segment.
     indexed: AtomicBool,
-    /// Whether the index files are intact but describe another state of the segment.
+    /// True if the index files are intact but describe another state of the segment.
     index_stale: AtomicBool,
 }
 
-/// The facts with which a segment is opened.
+/// Facts for opening a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) base: u64,
@@ -131,7 +131,7 @@ impl Segment {
         *self.max_timestamp.lock()
     }
 
-    /// The file's path. A segment that was replaced or removed is no longer there.
+    /// The file's path, which a replaced or removed segment no longer has.
     pub fn path(&self) -> &Path {
         &self.path
     }

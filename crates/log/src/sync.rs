@@ -3,6 +3,7 @@
 //! **Invariant:** [`Log::synced`] never exceeds what the device has confirmed. After a sync failed, nothing is synced again:
 //! the kernel forgets which pages it could not write, so a second try may succeed though bytes were lost.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,8 +12,9 @@ use parking_lot::MutexGuard;
 use crate::checkpoint::{Checkpoint, Complete, Recover};
 use crate::error::{Doing, Error};
 use crate::log::{Log, Shared, Upkeep};
-use crate::recovery::Recovery;
+use crate::recovery::{FAILED_NAME, Recovery};
 use crate::segment::Segment;
+use crate::storage::Open;
 
 impl Log {
     /// Makes everything durable that was appended before the call, and returns the offset before which all is durable then.
@@ -90,7 +92,7 @@ impl Shared {
         };
         if folder_changed {
             let synced = self.storage.sync_folder(&self.folder);
-            synced.map_err(|error| self.failure.set("sync the folder", &self.folder, &error))?;
+            synced.map_err(|error| self.fail_sync("sync the folder", &self.folder, &error))?;
         }
         // The active segment is the last one.
         let active = segments.pop();
@@ -109,13 +111,21 @@ impl Shared {
         let bytes = segment.bytes();
         if segment.synced() < bytes {
             let synced = segment.file()?.sync();
-            synced.map_err(|error| self.failure.set("sync", segment.path(), &error))?;
+            synced.map_err(|error| self.fail_sync("sync", segment.path(), &error))?;
             segment.set_synced(bytes);
         }
         Ok(())
     }
 
-    /// Completes a segment that is no longer active: frees its unused allocation, writes its indexes, syncs it.
+    /// Refuses writes from now on, and leaves a file that makes recovery read from the device what is in the page cache: after
+    /// a failed sync, the two may differ.
+    fn fail_sync(&self, doing: &'static str, path: &Path, error: &std::io::Error) -> Error {
+        // A device that fails may refuse this, too; then there is no more to be done.
+        let _ = self.storage.open(&self.folder.join(FAILED_NAME), Open::Replace);
+        self.failure.set(doing, path, error)
+    }
+
+    /// Completes a formerly active segment: frees its unused allocation, writes its indexes, syncs it.
     fn complete(&self, segment: &Arc<Segment>) -> Result<(), Error> {
         // Nothing is lost if the allocation stays, or the index, which is derived data and written again or rebuilt.
         let _ = segment.file()?.set_length(segment.bytes());
@@ -124,7 +134,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Syncs all segments, of which recovery knows only that they are in the page cache.
+    /// Syncs all segments. After recovery, they may be in the page cache only.
     fn sync_all(&self, upkeep: &MutexGuard<'_, Upkeep>) -> Result<(), Error> {
         let segments = self.segments.read().live.clone();
         for segment in &segments {

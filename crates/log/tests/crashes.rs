@@ -9,7 +9,7 @@ use common::*;
 use log::storage::{Loss, Simulated};
 use log::{Compaction, Error, Log};
 
-/// What a run does besides appending, syncing and rolling.
+/// The operations of a run, in addition to appending, syncing and rolling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Appending,
@@ -17,7 +17,7 @@ enum Kind {
     Truncating,
 }
 
-/// What the log must have: records by offset, of which those before `synced` must survive a power cut and those before `acked`
+/// The expected state: records by offset. Those before `synced` must survive a power cut, and those before `acked`
 /// a crash of the process. Others may have been written.
 #[derive(Default)]
 struct Model {

@@ -37,6 +37,9 @@ fn a_failed_sync_ends_writing_and_not_reading() {
     assert_eq!((log.synced(), log.end()), (3, 5));
     assert_eq!(all(&log).len(), 5);
     drop(log);
+    let killed = storage.power_cut(Loss::None);
+    assert!(open(&killed, Options::default()).1.reread);
+    assert!(!open(&killed, Options::default()).1.reread);
     let (log, _) = open(&storage.power_cut(Loss::All), Options::default());
     assert_eq!(all(&log).len(), 3);
     assert_eq!(append_value(&log, "again"), 3);

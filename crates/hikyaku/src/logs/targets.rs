@@ -1,4 +1,4 @@
-//! What a path names: a segment, a log, or a folder with logs in it.
+//! The targets that a path names: a segment, a log, or a folder with logs in it.
 
 use std::fs;
 use std::io;
@@ -63,7 +63,7 @@ fn search(folder: &Path, depth: usize, logs: &mut Vec<Target>) -> io::Result<()>
     Ok(())
 }
 
-/// Whether a folder has a checkpoint or a segment in it.
+/// Returns true if a folder has a checkpoint or a segment in it.
 fn is_log(folder: &Path) -> bool {
     let Ok(entries) = fs::read_dir(folder) else {
         return false;

@@ -50,7 +50,7 @@ pub struct Builder {
     header: BatchHeader,
     /// The offset delta of the next record.
     next_delta: u32,
-    /// Whether the base timestamp is given, or that of the first record.
+    /// True if the base timestamp is given; otherwise it is that of the first record.
     fixed_base_timestamp: bool,
 }
 

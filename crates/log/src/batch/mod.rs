@@ -140,17 +140,17 @@ impl Attributes {
         Compression::of((self.0 & 7) as u8)
     }
 
-    /// Whether the batch is a control batch.
+    /// Returns true for a control batch.
     pub fn is_control(self) -> bool {
         self.0 & Attributes::CONTROL != 0
     }
 
-    /// Whether the batch belongs to a transaction.
+    /// Returns true if the batch belongs to a transaction.
     pub fn is_transactional(self) -> bool {
         self.0 & Attributes::TRANSACTIONAL != 0
     }
 
-    /// Whether the base timestamp is a delete horizon.
+    /// Returns true if the base timestamp is a delete horizon.
     pub fn has_delete_horizon(self) -> bool {
         self.0 & Attributes::DELETE_HORIZON != 0
     }
@@ -171,7 +171,7 @@ pub struct BatchHeader {
     pub attributes: Attributes,
     /// The last record's offset minus the base offset.
     pub last_offset_delta: u32,
-    /// The time to which the records' timestamps are relative, in milliseconds since 1970.
+    /// The time that the records' timestamps are relative to, in milliseconds since 1970.
     pub base_timestamp: i64,
     /// The greatest timestamp of the records; -1 if there is none.
     pub max_timestamp: i64,
@@ -334,7 +334,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The first bytes of the batch with another base offset and leader epoch, neither of which the checksum covers.
+    /// The first bytes of the batch with another base offset and leader epoch. The checksum covers neither.
     pub(crate) fn patched(&self, base_offset: u64, leader_epoch: i32) -> [u8; PATCHED_BYTES] {
         let mut head = [0; PATCHED_BYTES];
         head[..8].copy_from_slice(&base_offset.to_be_bytes());

@@ -119,7 +119,7 @@ impl<'a> Records<'a> {
         let (offset_delta, body) = take(body).ok_or_else(|| short(self))?;
         let (key, body) = bytes(body).ok_or_else(|| self.fault("has a bad key length"))?;
         let (value, body) = bytes(body).ok_or_else(|| self.fault("has a bad value length"))?;
-        // What is left of this record lies between the value and the records behind.
+        // The headers lie between the value and the next record.
         let value_end = self.all - after.len() - body.len();
         let value_start = value_end - value.map_or(0, <[u8]>::len);
         let headers = headers(body).ok_or_else(|| self.fault("has bad headers"))?;

@@ -85,7 +85,7 @@ impl Storage for Disk {
 #[derive(Debug)]
 struct DiskFile {
     file: Arc<fs::File>,
-    /// Whether the file system can tell what is in the page cache.
+    /// True while the file system is known to support reads without waiting.
     nowait: AtomicBool,
 }
 

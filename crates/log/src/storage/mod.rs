@@ -35,7 +35,7 @@ pub enum Open {
     Replace,
 }
 
-/// What the reader of a range will do with it. All of these are hints.
+/// Hints about the future use of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// The range will be read soon.
@@ -88,7 +88,7 @@ pub trait Storage: Debug + Send + Sync {
     /// Makes the names in a folder durable: new, renamed and removed ones.
     ///
     /// # Errors
-    /// Those of the system. What became durable is unknown then.
+    /// Those of the system. It is unknown then which names are durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// Takes an exclusive lock on a file, creates it if need be, and writes `note` into it.
@@ -140,7 +140,7 @@ pub trait File: Debug + Send + Sync {
     /// Makes all bytes written so far durable, and the length.
     ///
     /// # Errors
-    /// Those of the system. What became durable is unknown then, and a second call may succeed though bytes were lost.
+    /// Those of the system. It is unknown then which bytes are durable, and a second call may succeed though bytes were lost.
     fn sync(&self) -> io::Result<()>;
 
     /// Maps a range into memory, for reading.

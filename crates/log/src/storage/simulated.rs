@@ -215,7 +215,7 @@ impl Simulated {
             .for_each(|inode| inode.cold = true);
     }
 
-    /// What the next program finds after the power failed, or after a kill ([`Loss::None`]). Faults and locks are gone.
+    /// The files after a power failure, or after a kill ([`Loss::None`]). Faults and locks are gone.
     pub fn power_cut(&self, loss: Loss) -> Simulated {
         let world = self.world.lock();
         let mut choice = match loss {
@@ -271,7 +271,7 @@ impl Simulated {
             .collect()
     }
 
-    /// Replaces a file's content behind the back of whoever has it open, durably.
+    /// Replaces a file's content, durably. Open files have the new content, too.
     pub fn put(&self, path: &Path, bytes: Vec<u8>) {
         let mut world = self.world.lock();
         let inode = Inode {

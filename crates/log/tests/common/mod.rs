@@ -1,4 +1,4 @@
-//! What the tests share: folders, random numbers, batches and their records.
+//! Shared by the tests: folders, random numbers, batches and their records.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test uses a part")]
 
 use std::ops::Range;

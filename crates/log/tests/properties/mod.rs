@@ -1,4 +1,4 @@
-//! What holds for any bytes: the fuzzer runs these functions with bytes of its own.
+//! Properties that hold for any bytes: the fuzzer runs these functions with bytes of its own.
 
 use std::path::Path;
 use std::sync::Arc;
