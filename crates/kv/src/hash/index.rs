@@ -24,10 +24,13 @@ use parking_lot::{Mutex, MutexGuard};
 use super::maps::{Map, Maps};
 use super::record::Record;
 use crate::StoreError;
+use crate::memory::prefetch;
 
 /// Shards of an index: as many threads can use it at once, and growing one is done in less than a millisecond.
 pub(super) const SHARDS: usize = 1024;
 const SLOTS_MIN: usize = 8;
+/// Cache lines of a record that are fetched ahead: key, value and headers of a small item.
+const RECORD_LINES: usize = 8;
 
 /// Where a record's key begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -148,6 +151,34 @@ impl Index {
             shard: self.shards[shard_of(hash)].0.lock(),
             maps,
             hash,
+        }
+    }
+
+    /// Starts loading the shard of a hash.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        prefetch(std::ptr::from_ref(&self.shards[shard_of(hash)]).cast());
+    }
+
+    /// Starts loading the record that a hash probably has, unless its shard is locked.
+    #[inline]
+    pub(super) fn prefetch_item(&self, hash: u64, maps: &Maps) {
+        let Some(shard) = self.shards[shard_of(hash)].0.try_lock() else {
+            return;
+        };
+        let Some(mask) = shard.slots.len().checked_sub(1) else {
+            return;
+        };
+        let tag = tag_of(hash);
+        let mut at = tag as usize & mask;
+        while !shard.slots[at].is_empty() {
+            let slot = shard.slots[at];
+            if slot.tag == tag {
+                let record = maps.bytes(&shard, slot.location()).as_ptr();
+                (0..RECORD_LINES).for_each(|line| prefetch(record.wrapping_add(line * 64)));
+                return;
+            }
+            at = (at + 1) & mask;
         }
     }
 

@@ -318,10 +318,15 @@ impl Hash {
         self.check_open()?;
         self.pass_time(now)?;
         let mut guard = self.lock(key);
-        let (found, answer) = match self.find(&mut guard, key, now, true)? {
-            None => return Ok(Answer::Ready(f(None))),
-            Some((found, record)) => (found, self.with_entry(found, &record, |entry| f(Some(entry)))),
+        let Some(found) = guard.find(key.bytes) else {
+            return Ok(Answer::Ready(f(None)));
         };
+        let record = guard.record(found)?;
+        if record.facts.expiry.passed(now) {
+            self.remove_expired(&mut guard, found, true);
+            return Ok(Answer::Ready(f(None)));
+        }
+        let answer = self.with_entry(found, &record, |entry| f(Some(entry)));
         if access {
             let mut slot = found.slot;
             slot.set_marks(slot.marks() | FETCHED);
@@ -429,9 +434,15 @@ impl Engine for Hash {
         }
     }
 
-    fn prefetch(&self, _: &Key<'_>) {}
+    #[inline]
+    fn prefetch(&self, key: &Key<'_>) {
+        self.shared.index.prefetch(key.hash);
+    }
 
-    fn prefetch_item(&self, _: &Key<'_>) {}
+    #[inline]
+    fn prefetch_item(&self, key: &Key<'_>) {
+        self.shared.index.prefetch_item(key.hash, &self.shared.maps);
+    }
 
     #[inline]
     fn read<'w, R>(

@@ -4,7 +4,7 @@
 
 use super::Hash;
 use super::index::{FETCHED, Found, Guard, Slot, WON};
-use super::record::{Facts, Record};
+use super::record::Facts;
 use crate::decision::Cas;
 use crate::{
     Access, Change, Commit, Decision, Edit, Engine, Entry, Key, Need, New, Payload, StoreError, Stored,
@@ -28,14 +28,18 @@ impl Hash {
         self.check_writes()?;
         self.pass_time(access.now)?;
         let mut guard = self.lock(key);
-        let found = self.find(&mut guard, key, access.now, false)?;
-        let (decision, answer) = match found {
-            Some((found, record)) if access.need != Need::Nothing => {
-                self.with_entry(found, &record, |entry| f(Some(entry)))
+        let mut found = guard.find(key.bytes);
+        let mut seen = None;
+        if let Some(there) = found {
+            let record = guard.record(there)?;
+            if record.facts.expiry.passed(access.now) {
+                self.remove_expired(&mut guard, there, false);
+                found = None;
+            } else if access.need != Need::Nothing {
+                seen = Some(self.with_entry(there, &record, |entry| f(Some(entry))));
             }
-            _ => f(None),
-        };
-        let found = found.map(|(found, _)| found);
+        }
+        let (decision, answer) = seen.unwrap_or_else(|| f(None));
         let (cas, commit) = self.decide(guard, key, access, found, decision)?;
         Ok(Stored { answer, cas, commit })
     }
@@ -199,26 +203,13 @@ impl Hash {
         Ok(slot)
     }
 
-    /// The item of a key, if it has not expired. One that has is removed.
-    pub(super) fn find<'g>(
-        &self,
-        guard: &'g mut Guard<'_>,
-        key: &Key<'_>,
-        now: crate::Now,
-        read: bool,
-    ) -> Result<Option<(Found, Record<'g>)>, StoreError> {
-        let Some(found) = guard.find(key.bytes) else {
-            return Ok(None);
-        };
-        if guard.record(found)?.facts.expiry.passed(now) {
-            // The log keeps the record: it is newer than all others of its key, so a restart finds it, and that it has expired.
-            self.shared
-                .counters
-                .expired(found.slot.marks() & FETCHED != 0, read);
-            guard.remove(found);
-            return Ok(None);
-        }
-        let record = guard.record(found)?;
-        Ok(Some((found, record)))
+    /// Removes an item that has expired. The log keeps the record: it is the newest one of its key, so a restart finds it, and that
+    /// it has expired.
+    #[cold]
+    pub(super) fn remove_expired(&self, guard: &mut Guard<'_>, found: Found, read: bool) {
+        self.shared
+            .counters
+            .expired(found.slot.marks() & FETCHED != 0, read);
+        guard.remove(found);
     }
 }

@@ -64,6 +64,7 @@ use pool::Pool;
 use room::Sweeper;
 use slot::Location;
 use table::Table;
+pub(crate) use table::prefetch;
 
 /// Up to this worth every access counts; beyond, one in `worth` does.
 const FREQUENCY_EXACT: u8 = 16;

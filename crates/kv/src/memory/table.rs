@@ -236,7 +236,7 @@ impl Table {
 
 /// Starts loading a cache line. Any address will do: nothing is read.
 #[inline]
-pub(super) fn prefetch(address: *const u8) {
+pub(crate) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch has no effect but on caches, whatever the address.
     unsafe {
