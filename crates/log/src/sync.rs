@@ -72,7 +72,15 @@ impl Log {
         let lost = !report.missing.is_empty() || !report.damage.is_empty();
         if report.created || report.checkpoint_damage.is_some() || cut || lost {
             self.shared.sync_all(&upkeep)?;
-            return self.shared.checkpoint(&mut upkeep, false);
+            let written = self.shared.checkpoint(&mut upkeep, false);
+            // On a full file system the log can be read, and the next opening finds the same again.
+            return written.or_else(|error| {
+                if error.is_full() && !report.created {
+                    Ok(())
+                } else {
+                    Err(error)
+                }
+            });
         }
         Ok(())
     }

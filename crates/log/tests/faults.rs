@@ -66,6 +66,64 @@ fn a_full_file_system_refuses_appends_and_nothing_else() {
 }
 
 #[test]
+fn a_torn_log_opens_on_a_full_file_system() {
+    let storage = Simulated::new();
+    let (log, _) = open(&storage, Options::default());
+    append_numbers(&log, 0..3);
+    let path = log.segments()[0].path().to_owned();
+    drop(log);
+    let mut bytes = storage.files()[&path].clone();
+    bytes.extend(&[7; 30]);
+    storage.put(&path, bytes);
+    storage.set_capacity(Some(0));
+    let (log, recovery) = open(&storage, Options::default());
+    assert_eq!(recovery.cuts.len(), 1);
+    assert_eq!(all(&log).len(), 3);
+    assert!(append(&log, &[plain("a", "b")], 0).unwrap_err().is_full());
+    storage.set_capacity(None);
+    assert_eq!(append_value(&log, "room again"), 3);
+}
+
+/// As root, on a file system of 64 KiB in memory; skipped where it cannot be mounted.
+#[test]
+fn a_log_on_a_file_system_that_is_really_full_opens_and_is_read() {
+    let folder = Folder::new();
+    let mount = |arguments: &[&str]| {
+        let status = std::process::Command::new(arguments[0])
+            .args(&arguments[1..])
+            .arg(folder.path())
+            .output();
+        status.is_ok_and(|output| output.status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
+        eprintln!("skipped: no file system could be mounted");
+        return;
+    }
+    let check = || {
+        let (log, _) = Log::open(folder.path(), Options::default()).unwrap();
+        let large = "v".repeat(3000);
+        let mut count = 0;
+        let error = loop {
+            match append(&log, &[plain("key", &large)], 0) {
+                Ok(_) => count += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(error.is_full() && count >= 10, "{count}: {error}");
+        // Nothing is left for anything.
+        std::fs::write(folder.path().join("filler"), vec![0; 64 << 10]).unwrap_err();
+        drop(log);
+        let (log, recovery) = Log::open(folder.path(), Options::default()).unwrap();
+        assert!(recovery.cuts.is_empty(), "{recovery:?}");
+        assert_eq!(all(&log).len(), count);
+        std::fs::remove_file(folder.path().join("filler")).unwrap();
+    };
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(check));
+    assert!(mount(&["umount"]));
+    result.unwrap();
+}
+
+#[test]
 fn every_operation_of_an_append_may_fail_alone() {
     for errno in [EIO, ENOSPC] {
         let mut failures = 0;
