@@ -41,7 +41,7 @@ const ROLL_BYTES_MIN: u64 = 1 << 20;
 pub(super) fn run(shared: &Shared) {
     while !shared.durability.stops_within(PERIOD) {
         for (partition, log) in shared.journals.logs().enumerate() {
-            // A log that cannot be rewritten goes on growing; its own errors reach the clients.
+            // A run that cannot be rewritten stays as it is.
             while let Ok(true) = compact(shared, partition as u32, &log, ROLL_BYTES_MIN) {}
         }
     }
@@ -70,18 +70,36 @@ pub(super) fn compact(
     let Some(run) = choose(&segments, &maps, shared.settings.segment_bytes) else {
         return Ok(false);
     };
+    let rewritten = rewrite(shared, partition, log, &run, &maps);
+    if !matches!(rewritten, Ok(true)) {
+        // Trying again would have the same result, so no record of the run counts as dead any more.
+        for (_, map) in run.iter().filter_map(|one| maps.get(&one.id())) {
+            map.records.store(map.live.load(Relaxed), Relaxed);
+        }
+    }
+    rewritten
+}
+
+/// Rewrites a run; false if that would save nothing, or the threads shall end.
+fn rewrite(
+    shared: &Shared,
+    partition: u32,
+    log: &Log,
+    run: &[Arc<Segment>],
+    maps: &HashMap<SegmentId, (u16, Arc<Map>)>,
+) -> Result<bool, log::Error> {
     let mut judge = Decisions {
         shared,
         numbers: run
             .iter()
             .filter_map(|one| Some((one.id(), maps.get(&one.id())?.0)))
             .collect(),
-        oldest: Arc::ptr_eq(&run[0], &segments[0]),
+        oldest: run[0].base() <= log.start(),
         pending: None,
         moves: Vec::new(),
     };
     // Kafka's consumers of the topic may still have to see the tombstones: they stay until the run is the oldest.
-    let mut rewrite = log.rewrite(&run, i64::MAX)?;
+    let mut rewrite = log.rewrite(run, i64::MAX)?;
     loop {
         let began = Instant::now();
         if rewrite.step(STEP_BYTES, &mut judge)? {
@@ -112,10 +130,10 @@ fn maps_of(shared: &Shared, partition: u32) -> HashMap<SegmentId, (u16, Arc<Map>
         .collect()
 }
 
-/// The share of records that are live; an empty segment has nothing to drop.
+/// The share of records that are live. A segment without records that could be dropped is wholly live.
 fn live_percent(map: &Map) -> u64 {
     let (records, live) = (map.records.load(Relaxed), map.live.load(Relaxed));
-    (live * 100).checked_div(records).unwrap_or(0)
+    (live * 100).checked_div(records).unwrap_or(100)
 }
 
 /// The first run of adjacent complete segments that have many dead records and fit into one.

@@ -158,6 +158,13 @@ impl Maps {
         }
     }
 
+    /// Counts all records as dead, while the whole index is locked and empty.
+    pub(super) fn count_nothing(&self) {
+        for map in self.owned.lock().maps.iter().flatten() {
+            map.live.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// All maps with their numbers.
     pub(super) fn all(&self) -> Vec<(u16, Arc<Map>)> {
         let owned = self.owned.lock();

@@ -274,6 +274,7 @@ impl Hash {
         let offsets = shared.journals.logs().map(|log| log.end()).collect();
         shared.journals.0[0].append_flush(&shared.maps, now, &Flush::Before(offsets))?;
         let (slots, items) = all.clear();
+        shared.maps.count_nothing();
         shared.flush_at.store(NEVER, Ordering::Relaxed);
         drop(all);
         drop(slots);

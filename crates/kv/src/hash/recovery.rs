@@ -56,9 +56,12 @@ impl Recovery<'_> {
     ) -> Result<(Found, Option<Active>), Error> {
         let mut segments = Vec::new();
         for segment in log.segments() {
-            let path = segment.path().to_owned();
+            let (path, has_flushed) = (segment.path().to_owned(), segment.base() < flushed);
             let active = map_segment(self.maps, segment, partition, self.segment_bytes);
-            segments.push(active.map_err(|error| super::folder::failed("map", &path, error))?);
+            let active = active.map_err(|error| super::folder::failed("map", &path, error))?;
+            // Flushed records are not read; one stands for all of them.
+            active.map.records.store(u64::from(has_flushed), Relaxed);
+            segments.push(active);
         }
         let mut reader = Reader {
             recovery: self,
@@ -128,7 +131,9 @@ impl Reader<'_> {
         match Flush::decode(key, value) {
             Some(Flush::At(second)) => self.found.flush_at = Some(second),
             Some(Flush::Before(offsets)) => {
-                self.recovery.index.lock_all().clear();
+                let mut all = self.recovery.index.lock_all();
+                all.clear();
+                self.recovery.maps.count_nothing();
                 self.found.flush_at = None;
                 self.found.flushed = offsets;
             }

@@ -641,3 +641,37 @@ fn items_stay_what_they_are_while_segments_are_rewritten() {
         }
     }
 }
+
+#[test]
+fn compaction_gives_back_the_space_of_what_was_flushed() {
+    let scratch = Scratch::new();
+    let settings = Settings {
+        partitions: Some(2),
+        ..small()
+    };
+    let fill = |hash: &Hash| {
+        for number in 0..500_u32 {
+            set(hash, &number.to_be_bytes(), &[7; 400]);
+        }
+    };
+    let hash = scratch.open(settings);
+    fill(&hash);
+    let _ = hash.flush(None, NOW).unwrap();
+    compact(&hash);
+    assert!(
+        hash.statistics().bytes < 5000,
+        "{} bytes",
+        hash.statistics().bytes
+    );
+    fill(&hash);
+    let _ = hash.flush(None, NOW).unwrap();
+    drop(hash);
+    // The flush is in the log, and is counted as it was when it happened.
+    let hash = scratch.open(settings);
+    compact(&hash);
+    assert!(
+        hash.statistics().bytes < 5000,
+        "{} bytes",
+        hash.statistics().bytes
+    );
+}
