@@ -164,6 +164,26 @@ impl Checkpoint {
         Some(())
     }
 
+    /// Replaces the entries of segments that compaction made into one.
+    pub(crate) fn install(&mut self, replace: Replace) {
+        let Replace { from, to, bytes } = replace;
+        let replaced = self.segments.iter().filter(|one| (from..to).contains(&one.base));
+        let generation = replaced.clone().map(|one| one.generation).max().unwrap_or(0) + 1;
+        let max_timestamp = replaced.map(|one| one.max_timestamp).max().unwrap_or(i64::MIN);
+        self.segments.retain(|one| !(from..to).contains(&one.base));
+        let at = self.segments.partition_point(|one| one.base < from);
+        self.segments.insert(
+            at,
+            Complete {
+                base: from,
+                generation,
+                bytes,
+                max_timestamp,
+            },
+        );
+        self.replace = None;
+    }
+
     /// Writes the file and makes it durable.
     pub(crate) fn write(&self, storage: &dyn Storage, folder: &Path) -> Result<(), Error> {
         let path = folder.join(NAME);

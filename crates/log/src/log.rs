@@ -10,8 +10,10 @@ use parking_lot::{Mutex, RwLock};
 use crate::append::Writer;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Doing, Error};
+use crate::files::LOCK_NAME;
 use crate::options::Options;
-use crate::recovery::{self, LOCK_NAME, Recovery};
+use crate::recovery;
+use crate::report::Recovery;
 use crate::segment::{Segment, SegmentId};
 use crate::storage::{self, Disk, Lock, Storage};
 

@@ -9,69 +9,18 @@
 //! the lost offsets is an error.
 //! **Invariant:** an offset that was ever durable is not given to another record.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::batch::{Batches, HEADER_BYTES};
-use crate::checkpoint::{self, Checkpoint, Complete, Found, Replace};
+use crate::checkpoint::{Checkpoint, Complete, Found, Replace};
 use crate::error::{Doing, Error, Fault};
+use crate::files::{FAILED_NAME, aside, remove_segment_files};
 use crate::index::Index;
+use crate::report::{Cut, Damage, Recovery};
 use crate::scanner::{Scanner, Stop};
 use crate::segment::{self, Facts, Segment, SegmentId, base_of, base_of_index, file_name, index_paths};
 use crate::storage::{self, Advice, File, Open, Storage, TEMPORARY_SUFFIX};
-
-/// The report of opening a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Recovery {
-    /// The folder was empty, and the log is new.
-    pub created: bool,
-    /// The log had been closed in order, and nothing had to be checked.
-    pub clean: bool,
-    /// A sync had failed when the log was last open, so its files were read from the device and not from the page cache.
-    pub reread: bool,
-    /// Bytes that were read and checked.
-    pub checked_bytes: u64,
-    /// Batches that were checked.
-    pub checked_batches: u64,
-    /// Bytes that were cut off, since a write had not been completed.
-    pub cuts: Vec<Cut>,
-    /// Segments behind a cut, which were renamed.
-    pub set_aside: Vec<PathBuf>,
-    /// Damage that was left as it is.
-    pub damage: Vec<Damage>,
-    /// Offsets whose records are lost.
-    pub missing: Vec<Range<u64>>,
-    /// Why the checkpoint could not be used; then all segments were checked.
-    pub checkpoint_damage: Option<&'static str>,
-}
-
-/// Bytes that recovery cut off the end of a segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The segment.
-    pub path: PathBuf,
-    /// The segment's new length.
-    pub position: u64,
-    /// Bytes that were cut.
-    pub bytes: u64,
-    /// The fault at the position.
-    pub reason: Fault,
-    /// The file that has the bytes, if whole batches were among them.
-    pub kept: Option<PathBuf>,
-}
-
-/// Damage in a part of the log that had been durable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damage {
-    /// The file.
-    pub path: PathBuf,
-    /// Where in the file.
-    pub position: u64,
-    /// The fault.
-    pub reason: Fault,
-}
 
 /// A log's parts as recovery leaves them.
 #[derive(Debug)]
@@ -86,8 +35,6 @@ pub(crate) struct Recovered {
     pub(crate) report: Recovery,
 }
 
-/// The suffix for segments that were set aside, and for cut bytes.
-const ASIDE_SUFFIX: &str = ".cut";
 /// The most cut bytes that are read to look for whole batches, and copied if there are any.
 const CUT_LOOK_BYTES_MAX: u64 = 64 << 20;
 
@@ -608,58 +555,6 @@ struct Scanned {
     fault: Option<Fault>,
 }
 
-impl Checkpoint {
-    /// Replaces the entries of segments that compaction made into one.
-    pub(crate) fn install(&mut self, replace: Replace) {
-        let Replace { from, to, bytes } = replace;
-        let replaced = self.segments.iter().filter(|one| (from..to).contains(&one.base));
-        let generation = replaced.clone().map(|one| one.generation).max().unwrap_or(0) + 1;
-        let max_timestamp = replaced.map(|one| one.max_timestamp).max().unwrap_or(i64::MIN);
-        self.segments.retain(|one| !(from..to).contains(&one.base));
-        let at = self.segments.partition_point(|one| one.base < from);
-        self.segments.insert(
-            at,
-            Complete {
-                base: from,
-                generation,
-                bytes,
-                max_timestamp,
-            },
-        );
-        self.replace = None;
-    }
-}
-
-/// Removes a segment and its indexes. The indexes go first, so that no index is ever left without its segment for long.
-pub(crate) fn remove_segment_files(storage: &dyn Storage, path: &Path) -> Result<(), Error> {
-    for index in index_paths(path) {
-        match storage.remove(&index) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io("remove", &index, error));
-            }
-            _ => {}
-        }
-    }
-    storage.remove(path).doing("remove", path)
-}
-
-/// A name beside a file's that is not taken.
-pub(crate) fn aside(storage: &dyn Storage, folder: &Path, path: &Path) -> Result<PathBuf, Error> {
-    let names = storage.list(folder).doing("list", folder)?;
-    let stem = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let mut name = format!("{stem}{ASIDE_SUFFIX}");
-    let mut number = 1;
-    while names.contains(&name) {
-        number += 1;
-        name = format!("{stem}{ASIDE_SUFFIX}{number}");
-    }
-    Ok(folder.join(name))
-}
-
 /// Returns true if a whole batch begins anywhere in the bytes.
 fn has_batch(bytes: &[u8]) -> bool {
     /// Where the format's version is in a batch.
@@ -672,18 +567,3 @@ fn has_batch(bytes: &[u8]) -> bool {
         .map(|(at, _)| at - MAGIC_AT)
         .any(|at| matches!(Batches::new(&bytes[at..]).next(), Some(Ok(_))))
 }
-
-/// Returns true for the names that a log gives to files.
-pub(crate) fn is_own(name: &str) -> bool {
-    let stem = name.strip_suffix(TEMPORARY_SUFFIX).unwrap_or(name);
-    let stem = stem.split_once(ASIDE_SUFFIX).map_or(stem, |(stem, _)| stem);
-    base_of(stem).is_some()
-        || base_of_index(stem).is_some()
-        || [checkpoint::NAME, LOCK_NAME, FAILED_NAME].contains(&stem)
-}
-
-/// The file that a failed sync leaves.
-pub(crate) const FAILED_NAME: &str = "failed";
-
-/// The file that is locked while a log is open. It has the process's number.
-pub(crate) const LOCK_NAME: &str = "LOCK";

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use crate::batch::Builder;
 use crate::checkpoint::{Checkpoint, Complete, Found, Recover};
 use crate::error::{Doing, Error, Fault};
+use crate::files::aside;
 use crate::inspect::{OFFSETS_MAX, Piece, Walk, bases, verify};
 use crate::log::lock;
-use crate::recovery::aside;
 use crate::segment::{file_name, index_paths};
 use crate::storage::{self, File, Open, Storage};
 

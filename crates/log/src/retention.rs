@@ -12,10 +12,10 @@ use crate::append::Writer;
 use crate::checkpoint::Recover;
 use crate::cold::{answer, wait};
 use crate::error::{Doing, Error};
+use crate::files::{is_own, remove_segment_files};
 use crate::index::Index;
 use crate::log::{Log, Shared, Upkeep};
 use crate::options::Retention;
-use crate::recovery::{is_own, remove_segment_files};
 use crate::segment::{Facts, Segment, index_paths};
 use crate::storage::{self, File, Open};
 

@@ -11,8 +11,9 @@ use parking_lot::MutexGuard;
 
 use crate::checkpoint::{Checkpoint, Complete, Recover};
 use crate::error::{Doing, Error};
+use crate::files::FAILED_NAME;
 use crate::log::{Log, Shared, Upkeep};
-use crate::recovery::{FAILED_NAME, Recovery};
+use crate::report::Recovery;
 use crate::segment::Segment;
 use crate::storage::Open;
 
