@@ -239,7 +239,8 @@ impl Command {
         self
     }
 
-    /// Sets the niceness, from -20 (the highest priority) to 19.
+    /// Sets the niceness, from -20 (the highest priority) to 19, whatever the parent's is. Less than the parent's takes
+    /// `CAP_SYS_NICE`.
     pub fn nice(&mut self, niceness: i32) -> &mut Command {
         self.options.nice = Some(niceness);
         self
