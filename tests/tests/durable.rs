@@ -1,0 +1,86 @@
+//! Stores that survive their daemon.
+
+use std::fmt::Write;
+
+use hikyaku_tests::{Daemon, Folder, Tool, executable};
+
+const ROUNDS: u32 = 4;
+const SETS: u32 = 64;
+
+/// A daemon with a hash store in this folder.
+fn start(folder: &Folder, sync: &str) -> Daemon {
+    let data = folder.path("data");
+    let store = format!("default=hash:kept?sync={sync}");
+    Daemon::start(&[
+        "--memcached",
+        "127.0.0.1:0",
+        "--store",
+        &store,
+        "--data",
+        data.to_str().expect("the path is UTF-8"),
+    ])
+}
+
+/// Dropping a daemon kills it. Sets arrive in one piece, and their replies leave before it is killed.
+fn every_acknowledged_set_is_there_after_a_kill(sync: &str) {
+    let folder = Folder::new();
+    for round in 0..ROUNDS {
+        let daemon = start(&folder, sync);
+        let mut connection = daemon.connect();
+        let (mut reads, mut values) = (String::from("get"), String::new());
+        for number in 0..SETS {
+            let value = round.wrapping_sub(1);
+            write!(reads, " key-{number}").expect("a string takes it");
+            write!(values, "VALUE key-{number} {number} 10\r\n{value:010}\r\n").expect("a string takes it");
+        }
+        reads.push_str("\r\n");
+        let expected = if round == 0 {
+            "END\r\n".to_owned()
+        } else {
+            values + "END\r\n"
+        };
+        connection.exchange(reads, expected);
+        let sets = (0..SETS).map(|number| format!("set key-{number} {number} 0 10\r\n{round:010}\r\n"));
+        connection.exchange(sets.collect::<String>(), "STORED\r\n".repeat(SETS as usize));
+    }
+}
+
+#[test]
+fn acknowledged_sets_survive_kills_without_syncs() {
+    every_acknowledged_set_is_there_after_a_kill("none");
+}
+
+#[test]
+fn acknowledged_sets_survive_kills_with_syncs_now_and_then() {
+    every_acknowledged_set_is_there_after_a_kill("interval");
+}
+
+#[test]
+fn acknowledged_sets_survive_kills_with_commits() {
+    every_acknowledged_set_is_there_after_a_kill("commit");
+}
+
+#[test]
+fn a_second_daemon_on_the_folder_is_refused() {
+    let folder = Folder::new();
+    let daemon = start(&folder, "interval");
+    let second = Tool::new(executable())
+        .args([
+            "serve",
+            "--memcached",
+            "127.0.0.1:0",
+            "--store",
+            "default=hash:kept",
+            "--data",
+        ])
+        .arg(folder.path("data"));
+    let ran = second.run();
+    assert!(!ran.status.success());
+    assert!(
+        ran.errors
+            .contains(&format!("in use by process {}", daemon.pid())),
+        "{}",
+        ran.errors
+    );
+    daemon.assert_serves();
+}
