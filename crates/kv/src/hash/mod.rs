@@ -610,15 +610,18 @@ impl Engine for Hash {
         let shared = &*self.shared;
         let (table_bytes, items) = shared.index.size();
         let counters = &shared.counters;
+        let [expired, flushed] =
+            [&counters.expired, &counters.flushed].map(|count| count.load(Ordering::Relaxed));
         let bytes = shared.journals.logs().map(|log| log.bytes()).sum();
         Statistics {
             items,
             total_items: counters.stored.load(Ordering::Relaxed),
             bytes,
-            expired: counters.expired.load(Ordering::Relaxed),
+            expired,
+            reclaimed: expired + flushed,
             expired_unfetched: counters.expired_unfetched.load(Ordering::Relaxed),
             read_expired: counters.read_expired.load(Ordering::Relaxed),
-            flushed: counters.flushed.load(Ordering::Relaxed),
+            flushed,
             used: table_bytes,
             table_bytes,
             item_size_max: shared.settings.item_size_max,

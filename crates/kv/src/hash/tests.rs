@@ -158,6 +158,11 @@ fn everything_about_an_item_survives_but_the_marks_of_reading() {
     let hash = scratch.open(small());
     assert_eq!(facts(&hash), (77, end, cas, true, false, b"onetwo".to_vec()));
     assert_eq!(get(&hash, b"k", Now(NOW.0 + 100)), None, "expired");
+    let figures = hash.statistics();
+    assert_eq!(
+        (figures.expired, figures.read_expired, figures.reclaimed),
+        (1, 1, 1)
+    );
     drop(hash);
     let hash = scratch.open(small());
     assert_eq!(get(&hash, b"k", Now(NOW.0 + 100)), None, "expired as before");
