@@ -47,6 +47,27 @@ fn is_answered(mut stream: impl Read + Write) -> bool {
     stream.write_all(b"ping").is_ok() && stream.read_exact(&mut answer).is_ok() && &answer == b"ping"
 }
 
+/// A daemon binds while it is privileged, and accepts when it has dropped privileges and opened what its handlers need.
+#[test]
+fn connections_wait_until_bound_sockets_listen() {
+    let loops = loops();
+    let options = ListenOptions::default();
+    let sockets = loops.bind(&"127.0.0.1:0".parse().unwrap(), &options).unwrap();
+    let address = sockets.address().clone();
+    let waiting: Vec<TcpStream> = (0..20).map(|_| tcp(&address)).collect();
+    let bound = loops.listen(sockets, options, echo).unwrap();
+    assert_eq!(*bound.address(), address);
+    assert!(waiting.iter().all(is_answered));
+    loops.stop(Duration::from_secs(5));
+
+    let sockets = self::loops().bind(&address, &ListenOptions::default()).unwrap();
+    drop(sockets);
+    let Address::Tcp(address) = address else {
+        panic!("not TCP")
+    };
+    assert!(TcpStream::connect(address).is_err(), "dropped sockets are closed");
+}
+
 #[test]
 fn sockets_serve_on_in_other_hands_and_nothing_in_the_backlog_is_lost() {
     let (old, new) = (loops(), loops());
