@@ -56,7 +56,7 @@ async fn keys(
         cursor = match scan(context, &from, |entry| append(entry, &mut out)).await {
             Ok(cursor) => cursor,
             Err(error) => {
-                server_error(error, &mut out);
+                server_error(error.into(), &mut out);
                 return send(context, stream, out).await;
             }
         };
@@ -154,7 +154,7 @@ async fn cachedump(context: &Context, stream: &mut Stream, limit: u32) -> Result
         cursor = match scan(context, &from, show).await {
             Ok(cursor) => cursor,
             Err(error) => {
-                server_error(error, &mut out);
+                server_error(error.into(), &mut out);
                 return send(context, stream, out).await;
             }
         };
@@ -182,8 +182,10 @@ async fn sizes(context: &Context, stream: &mut Stream, opaque: Option<u32>) -> R
             Err(error) => {
                 let mut out = Vec::new();
                 match opaque {
-                    None => server_error(error, &mut out),
-                    Some(opaque) => binary::status(&mut out, Opcode::STAT, opaque, 0, waits::status(error)),
+                    None => server_error(error.into(), &mut out),
+                    Some(opaque) => {
+                        binary::status(&mut out, Opcode::STAT, opaque, 0, waits::status(error.into()))
+                    }
                 }
                 return send(context, stream, out).await;
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use io::{Output, Piece};
 use kv::{FileRange, Pinned, Value};
 
-/// A large value, which leaves without a copy.
+/// A large value, which leaves without a copy. It is handed around in a box, so that a lookup's outcome stays small.
 #[derive(Debug)]
 pub(crate) enum Large {
     Memory(Pinned),
@@ -13,16 +13,17 @@ pub(crate) enum Large {
 }
 
 /// Appends a value with its `end`; a large one is handed back instead.
-#[inline]
-pub(crate) fn append(value: Value<'_>, end: &[u8], out: &mut Vec<u8>) -> Option<Large> {
+// Always inlined: the store then prepares only those parts of the entry that are looked at.
+#[inline(always)]
+pub(crate) fn append(value: Value<'_>, end: &[u8], out: &mut Vec<u8>) -> Option<Box<Large>> {
     match value {
         Value::Bytes(bytes) => {
             out.extend_from_slice(bytes);
             out.extend_from_slice(end);
             None
         }
-        Value::Shared(pinned) => Some(Large::Memory(pinned)),
-        Value::File(range) => Some(Large::File(range)),
+        Value::Shared(pinned) => Some(Box::new(Large::Memory(pinned))),
+        Value::File(range) => Some(Box::new(Large::File(range))),
     }
 }
 

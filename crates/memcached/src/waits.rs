@@ -19,6 +19,7 @@ use kv::{Commit, StoreError, Warm};
 use wire::memcached::binary;
 use wire::memcached::binary::Opcode;
 
+use crate::operations::StoreFailure;
 use crate::progress::Next;
 
 /// Items that one look ahead fetches at most; the rest of the input waits for the next.
@@ -156,7 +157,7 @@ impl Held {
             // From the end, so that earlier ranges stay where they are.
             for promise in self.promises.iter().rev() {
                 let mut reply = Vec::new();
-                promise.protocol.failure(error, &mut reply);
+                promise.protocol.failure(error.into(), &mut reply);
                 self.output.replace(promise.range.clone(), &reply);
             }
         }
@@ -166,7 +167,7 @@ impl Held {
 
 impl Reply {
     /// Appends a failure of the store.
-    pub(crate) fn failure(self, error: StoreError, out: &mut Vec<u8>) {
+    pub(crate) fn failure(self, error: StoreFailure, out: &mut Vec<u8>) {
         match self {
             Reply::Text => server_error(error, out),
             Reply::Binary { opcode, opaque } => binary::status(out, opcode, opaque, 0, status(error)),
@@ -176,22 +177,17 @@ impl Reply {
 
 /// Appends a failure of the store as a line.
 #[cold]
-pub(crate) fn server_error(error: StoreError, out: &mut Vec<u8>) {
-    match error {
-        StoreError::OutOfMemory | StoreError::UploadsFull => {
-            out.extend_from_slice(b"SERVER_ERROR out of memory\r\n");
-        }
-        error => format::append!(out, "SERVER_ERROR {}\r\n", error.to_string()),
-    }
+pub(crate) fn server_error(error: StoreFailure, out: &mut Vec<u8>) {
+    format::append!(out, "SERVER_ERROR {}\r\n", error.to_string());
 }
 
 /// The status of a failure of the store.
 #[cold]
-pub(crate) fn status(error: StoreError) -> binary::Status {
+pub(crate) fn status(error: StoreFailure) -> binary::Status {
     match error {
-        StoreError::Io(_) => binary::Status::InternalError,
-        StoreError::Unavailable => binary::Status::TemporaryFailure,
-        StoreError::TooLarge { .. } | StoreError::KeyTooLong { .. } => binary::Status::TooLarge,
-        _ => binary::Status::OutOfMemory,
+        StoreFailure::Io(_) => binary::Status::InternalError,
+        StoreFailure::Unavailable => binary::Status::TemporaryFailure,
+        StoreFailure::TooLarge => binary::Status::TooLarge,
+        StoreFailure::NoMemory | StoreFailure::Full => binary::Status::OutOfMemory,
     }
 }

@@ -136,9 +136,9 @@ pub(super) fn touch(
 }
 
 /// Appends what is not yet there: a large value, or that there is none.
-fn finish(request: &Request<'_>, found: Option<(u64, Option<Large>)>, out: &mut Output) {
+fn finish(request: &Request<'_>, found: Option<(u64, Option<Box<Large>>)>, out: &mut Output) {
     match found {
-        Some((_, Some(large))) => piece::push(out, large, false),
+        Some((_, Some(large))) => piece::push(out, *large, false),
         Some(_) => {}
         None if request.opcode.quiet() => {}
         None if with_key(request) => {
@@ -163,7 +163,7 @@ fn append(
     entry: &Entry<'_>,
     with_value: bool,
     out: &mut Vec<u8>,
-) -> (u64, Option<Large>) {
+) -> (u64, Option<Box<Large>>) {
     let key = if with_key(request) { request.key } else { &[] };
     let length = if with_value { entry.len() } else { 0 };
     let Ok(length_sent) = u32::try_from(length + 4 + key.len() as u64) else {

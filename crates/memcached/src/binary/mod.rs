@@ -72,7 +72,7 @@ impl State {
     /// Answers a storage command whose value was received and could not be committed.
     pub(crate) fn failed(exchange: &Exchange<'_>, head: &[u8], error: StoreError, out: &mut Vec<u8>) {
         if let Parsed::Done(Ok(request), _) = parse(exchange, head) {
-            failure(&request, waits::status(error), out);
+            failure(&request, waits::status(error.into()), out);
         }
     }
 

@@ -52,7 +52,7 @@ pub(super) fn flush(exchange: &Exchange<'_>, request: &Request<'_>, exptime: u32
     exchange.counters.cmd_flush.add(1);
     match exchange.flush(i64::from(exptime)) {
         Ok(()) => success(request, out),
-        Err(error) => fail(request, Failure::Store(error), out),
+        Err(error) => fail(request, Failure::Store(error.into()), out),
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn no_room(exchange: &Exchange<'_>, request: &Request<'_>, error: Sto
     let key = exchange.store().key(request.key);
     refuse(
         request,
-        exchange.refused_at_start(&key, forgets(request), error),
+        exchange.refused_at_start(&key, forgets(request), error.into()),
         out,
     );
 }

@@ -1,9 +1,9 @@
 //! Arithmetic on values: incr, decr, ma and the binary commands.
 
-use kv::{Decision, Edit, Entry, Expiry, Key, Need, New, Payload, StoreError};
+use kv::{Decision, Edit, Entry, Expiry, Key, Need, New, Payload};
 
 use super::number::{self, NUMBER_LENGTH_MAX, Numbers, Parts};
-use super::{Exchange, Failure};
+use super::{Exchange, Failure, StoreFailure};
 
 /// An operation on a number.
 #[derive(Clone, Copy, Debug)]
@@ -53,9 +53,9 @@ impl Exchange<'_> {
             match self.update(key, Need::Value, |entry| decide(entry, count, &numbers, &parts)) {
                 Ok((Outcome::Ended(counted), cas)) => break counted.with_cas(cas),
                 Ok((Outcome::Again, _)) => {}
-                Err(Failure::Store(
-                    StoreError::TooLarge { .. } | StoreError::OutOfMemory | StoreError::UploadsFull,
-                )) => break Counted::NoMemory,
+                Err(Failure::Store(StoreFailure::TooLarge | StoreFailure::NoMemory)) => {
+                    break Counted::NoMemory;
+                }
                 Err(failure) => break Counted::Failed(failure),
             }
         };

@@ -7,6 +7,7 @@
 //! their protocols.
 
 pub(crate) mod count;
+mod failure;
 pub(crate) mod number;
 pub(crate) mod remove;
 pub(crate) mod write;
@@ -15,6 +16,8 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use kv::{Access, Answer, Commit, Decision, Engine, Entry, Key, Need, Now, Store, StoreError};
+
+pub(crate) use failure::{Failure, StoreFailure};
 
 use crate::counters::Counters;
 use crate::endpoint::{Endpoint, Login};
@@ -43,25 +46,6 @@ pub(crate) struct Exchange<'s> {
     pub(crate) bytes_moved: u64,
     /// What the connection will have to wait for after the exchange.
     pub(crate) waits: &'s OnceCell<Box<Waits>>,
-}
-
-/// Why an operation was not carried out. Nothing was changed, counted or told to watchers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// It has to wait for a device or another machine, and is carried out by a later exchange.
-    Cold,
-    /// The store failed.
-    Store(StoreError),
-}
-
-impl Failure {
-    /// A change of an item for which a cache has no memory looks to its client as if the item were gone.
-    pub(crate) fn or_miss<R: Default>(self) -> Result<R, Failure> {
-        match self {
-            Failure::Store(StoreError::OutOfMemory) => Ok(R::default()),
-            failure => Err(failure),
-        }
-    }
 }
 
 impl<'s> Exchange<'s> {
@@ -145,7 +129,7 @@ impl<'s> Exchange<'s> {
                 self.waits().set_cold();
                 Err(Failure::Cold)
             }
-            Err(error) => Err(Failure::Store(error)),
+            Err(error) => Err(Failure::Store(error.into())),
         }
     }
 

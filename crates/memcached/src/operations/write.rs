@@ -1,8 +1,8 @@
 //! Storing: set, add, replace, append, prepend, cas, and their combinations in the meta commands.
 
-use kv::{Decision, Edit, Engine, Entry, Expiry, Key, Need, New, Payload, StoreError};
+use kv::{Decision, Edit, Engine, Entry, Expiry, Key, Need, New, Payload};
 
-use super::{Exchange, Failure};
+use super::{Exchange, Failure, StoreFailure};
 use crate::clock::seconds_left;
 use crate::watch::{Kinds, line};
 
@@ -149,7 +149,7 @@ impl Exchange<'_> {
     pub(crate) fn refuse(&self, key: &[u8], mode: Mode, forget: bool, length: u64) -> Option<Written> {
         let error = self.store().fits(key.len(), length).err()?;
         let key = self.store().key(key);
-        let written = self.refused_at_start(&key, forget, error);
+        let written = self.refused_at_start(&key, forget, error.into());
         if self.watched != Kinds::NONE {
             let write = Write::new(mode, Payload::Parts(&[]));
             self.watch_write(key.bytes(), &write, written, None);
@@ -159,18 +159,14 @@ impl Exchange<'_> {
 
     /// A value was refused. What was there before a `set` must not survive that in a cache: the client would take the old value
     /// for the new one. A store that keeps its items keeps the old one.
-    pub(crate) fn refused_at_start(&self, key: &Key<'_>, forget: bool, error: StoreError) -> Written {
+    pub(crate) fn refused_at_start(&self, key: &Key<'_>, forget: bool, error: StoreFailure) -> Written {
         if forget && self.store().is_cache() {
             // Removing needs no memory; that it cannot fail is the promise of an engine that is a cache.
             let _ = self.update(key, Need::Nothing, |_| (Decision::Remove, ()));
         }
         let (written, counter) = match error {
-            StoreError::TooLarge { .. } | StoreError::KeyTooLong { .. } => {
-                (Written::TooLarge, &self.counters.store_too_large)
-            }
-            StoreError::OutOfMemory | StoreError::UploadsFull => {
-                (Written::NoMemory, &self.counters.store_no_memory)
-            }
+            StoreFailure::TooLarge => (Written::TooLarge, &self.counters.store_too_large),
+            StoreFailure::NoMemory => (Written::NoMemory, &self.counters.store_no_memory),
             error => return Written::Failed(Failure::Store(error)),
         };
         counter.add(1);
@@ -178,12 +174,9 @@ impl Exchange<'_> {
     }
 
     /// A value that would have fitted by itself and does not together with what was there is only not stored.
-    fn refused(&self, key: &Key<'_>, write: &Write<'_>, error: StoreError) -> Written {
+    fn refused(&self, key: &Key<'_>, write: &Write<'_>, error: StoreFailure) -> Written {
         let joins = matches!(write.mode, Mode::Append | Mode::Prepend);
-        let lacks_room = matches!(
-            error,
-            StoreError::TooLarge { .. } | StoreError::OutOfMemory | StoreError::UploadsFull
-        );
+        let lacks_room = matches!(error, StoreFailure::TooLarge | StoreFailure::NoMemory);
         if joins && lacks_room && self.store().fits(key.bytes().len(), write.value.len()).is_ok() {
             return Written::NotStored;
         }

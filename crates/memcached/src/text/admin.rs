@@ -24,7 +24,7 @@ pub(super) fn flush_all(exchange: &Exchange<'_>, command: &FlushAll, out: &mut V
     match command.delay {
         Ok(delay) => match exchange.flush(delay) {
             Ok(()) => say(out, command.noreply, text::OK),
-            Err(error) => fail(out, command.noreply, Failure::Store(error)),
+            Err(error) => fail(out, command.noreply, Failure::Store(error.into())),
         },
         Err(error) => out.extend_from_slice(error.reply()),
     }

@@ -1,13 +1,13 @@
 //! `get`, `gets`, `gat`, `gats`.
 
 use io::Output;
-use kv::{Decision, Engine, Entry, Key, Need, StoreError};
+use kv::{Decision, Engine, Entry, Key, Need};
 use wire::Parsed;
 use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
 
 use super::{Pause, State};
 use crate::ahead::ahead;
-use crate::operations::{Exchange, Failure};
+use crate::operations::{Exchange, Failure, StoreFailure};
 use crate::piece::{self, Large};
 use crate::progress::{Next, Progress};
 use crate::waits::{self, Reply};
@@ -189,7 +189,7 @@ impl State {
         exchange: &Exchange<'_>,
         line: &Line<'_>,
         start: usize,
-        error: StoreError,
+        error: StoreFailure,
         out: &mut Output,
     ) -> Progress {
         let mut reply = Vec::new();
@@ -322,7 +322,7 @@ fn value(exchange: &Exchange<'_>, key: &Key<'_>, with_cas: bool, out: &mut Outpu
     let found = exchange.read(key, Need::Value, |entry| Some(append(entry?, with_cas, buffer)))?;
     exchange.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
     if let Some((_, Some(large))) = found {
-        piece::push(out, large, true);
+        piece::push(out, *large, true);
     }
     Ok(())
 }
@@ -353,7 +353,7 @@ fn touched_value(
     };
     exchange.touched(key.bytes(), found.as_ref().map(|found| found.0));
     match found {
-        Some((_, Some(large))) => piece::push(out, large, true),
+        Some((_, Some(large))) => piece::push(out, *large, true),
         Some(_) => {}
         None => out.buffer().truncate(start),
     }
@@ -363,7 +363,7 @@ fn touched_value(
 /// Appends line and value; a large value is handed back instead, to go out uncopied.
 // Always inlined: the store then prepares only those parts of the entry that are looked at.
 #[inline(always)]
-fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<Large>) {
+fn append(entry: &Entry<'_>, with_cas: bool, out: &mut Vec<u8>) -> (u64, Option<Box<Large>>) {
     let length = entry.len();
     text::value_line(
         out,

@@ -47,7 +47,7 @@ struct Plan {
 enum Outcome {
     Missing,
     /// The reply is there; a large value goes out uncopied.
-    Hit(u64, Option<Large>),
+    Hit(u64, Option<Box<Large>>),
     /// Nothing was there, and the command made something.
     Created,
     /// Reading is not enough.
@@ -172,7 +172,7 @@ fn finish(
                 false => exchange.looked_up(key.bytes(), Some(length)),
             }
             if let Some(large) = large {
-                piece::push(out, large, true);
+                piece::push(out, *large, true);
             }
         }
         Outcome::Created => exchange.looked_up(key.bytes(), Some(0)),

@@ -89,7 +89,7 @@ pub(super) fn finish(
 pub(super) fn no_room(exchange: &Exchange<'_>, command: &Meta<'_>, error: StoreError, out: &mut Vec<u8>) {
     let mut scratch = None;
     let key = exchange.store().key(key_of(command, &mut scratch));
-    refuse(out, exchange.refused_at_start(&key, true, error));
+    refuse(out, exchange.refused_at_start(&key, true, error.into()));
 }
 
 /// A cas makes a set or a replace conditional; the other modes compare it by themselves.

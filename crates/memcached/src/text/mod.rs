@@ -109,7 +109,7 @@ impl State {
     pub(crate) fn failed(exchange: &Exchange<'_>, head: &[u8], error: kv::StoreError, out: &mut Vec<u8>) {
         match parse(exchange, head) {
             Parsed::Done(Ok(Command::Store(command)), _) if command.noreply => {}
-            _ => waits::server_error(error, out),
+            _ => waits::server_error(error.into(), out),
         }
     }
 

@@ -75,7 +75,11 @@ pub(super) fn finish(
 pub(super) fn no_room(exchange: &Exchange<'_>, store: &Store<'_>, error: StoreError, out: &mut Vec<u8>) {
     let key = exchange.store().key(store.key);
     let forget = mode(store.verb) == Mode::Set;
-    tell(out, store.noreply, exchange.refused_at_start(&key, forget, error));
+    tell(
+        out,
+        store.noreply,
+        exchange.refused_at_start(&key, forget, error.into()),
+    );
 }
 
 fn mode(verb: StoreVerb) -> Mode {
