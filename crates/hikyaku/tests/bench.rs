@@ -6,23 +6,31 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{PoisonError, RwLock};
+
+/// Held for reading while a process starts, for writing while a program is written: a child has its parent's descriptors
+/// until it executes its own program, and the kernel executes no file that somebody has open for writing (ETXTBSY).
+static PROGRAMS: RwLock<()> = RwLock::new(());
 
 /// A folder of this test's own with a copy of `hikyaku` in it, so that no built `hikyaku-bench` is beside it.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("path")).expect("the folder can be made");
+    let _writing = PROGRAMS.write().unwrap_or_else(PoisonError::into_inner);
     fs::copy(env!("CARGO_BIN_EXE_hikyaku"), folder.join("hikyaku")).expect("the program can be copied");
     folder
 }
 
 fn write_script(file: &Path, body: &str) {
+    let _writing = PROGRAMS.write().unwrap_or_else(PoisonError::into_inner);
     fs::write(file, format!("#!/bin/sh\n{body}\n")).expect("the script can be written");
     fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("its mode can be set");
 }
 
 fn start(folder: &Path, arguments: &[&str]) -> Child {
     let path = format!("{}:/usr/bin:/bin", folder.join("path").display());
+    let _starting = PROGRAMS.read().unwrap_or_else(PoisonError::into_inner);
     Command::new(folder.join("hikyaku"))
         .args(arguments)
         .env("PATH", path)
