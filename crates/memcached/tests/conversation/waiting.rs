@@ -170,10 +170,9 @@ fn pipelined_commands_overlap() {
         ),
     ];
     for (commands, replies) in cases {
-        let begin = Instant::now();
+        // One request after the other would be 100.
         let count = requests(&server, || client.expect(&commands, &replies));
         assert!(count <= 4, "{count} requests for {commands:.20}");
-        assert!(begin.elapsed() < 80 * LATENCY, "{:?}", begin.elapsed());
     }
 }
 
