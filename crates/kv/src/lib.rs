@@ -65,7 +65,7 @@ pub use simulated::{Fault, Machine, Simulated};
 pub use size::{Size, parse_size};
 pub use specification::Specification;
 pub use statistics::{ClassStatistics, Statistics};
-pub use store::Store;
+pub use store::{Reader, Store};
 pub use time::{Expiry, Now};
 pub use warm::{Fetch, Warm};
 

@@ -15,7 +15,7 @@ pub(crate) mod write;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use kv::{Access, Answer, Commit, Decision, Engine, Entry, Key, Need, Now, Store, StoreError};
+use kv::{Access, Answer, Commit, Decision, Engine, Entry, Key, Need, Now, Reader, Store, StoreError};
 
 pub(crate) use failure::{Failure, StoreFailure};
 
@@ -79,6 +79,17 @@ impl<'s> Exchange<'s> {
         f: impl FnOnce(Option<&Entry<'_>>) -> R,
     ) -> Result<R, Failure> {
         self.settle(self.store().read(key, self.access(need), f))
+    }
+
+    /// As [`read`](Exchange::read), inlined into every engine ([`Store::read_by`]).
+    #[inline]
+    pub(crate) fn read_by<R: Reader>(
+        &self,
+        key: &Key<'_>,
+        need: Need,
+        reader: R,
+    ) -> Result<R::Answer, Failure> {
+        self.settle(self.store().read_by(key, self.access(need), reader))
     }
 
     /// Reads an item without counting as an access.

@@ -1,7 +1,7 @@
 //! `get`, `gets`, `gat`, `gats`.
 
 use io::Output;
-use kv::{Decision, Engine, Entry, Key, Need};
+use kv::{Decision, Engine, Entry, Key, Need, Reader};
 use wire::Parsed;
 use wire::memcached::text::{self, Command, Get, GetVerb, Keys};
 
@@ -319,7 +319,7 @@ fn answer(
 #[inline]
 fn value(exchange: &Exchange<'_>, key: &Key<'_>, with_cas: bool, out: &mut Output) -> Result<(), Failure> {
     let buffer = out.buffer();
-    let found = exchange.read(key, Need::Value, |entry| Some(append(entry?, with_cas, buffer)))?;
+    let found = exchange.read_by(key, Need::Value, Append { with_cas, buffer })?;
     exchange.looked_up(key.bytes(), found.as_ref().map(|found| found.0));
     if let Some((_, Some(large))) = found {
         piece::push(out, *large, true);
@@ -358,6 +358,21 @@ fn touched_value(
         None => out.buffer().truncate(start),
     }
     Ok(())
+}
+
+/// [`append`] for an item that is there.
+struct Append<'b> {
+    with_cas: bool,
+    buffer: &'b mut Vec<u8>,
+}
+
+impl Reader for Append<'_> {
+    type Answer = Option<(u64, Option<Box<Large>>)>;
+
+    #[inline(always)]
+    fn see(self, entry: Option<&Entry<'_>>) -> Self::Answer {
+        Some(append(entry?, self.with_cas, self.buffer))
+    }
 }
 
 /// Appends line and value; a large value is handed back instead, to go out uncopied.
