@@ -36,6 +36,11 @@ fn files_that_do_not_belong_together_are_told() {
     assert_faults("tls", include_str!("config/tls.expected"));
 }
 
+#[test]
+fn stores_outside_the_data_folder_or_within_each_other_are_told() {
+    assert_faults("stores", include_str!("config/stores.expected"));
+}
+
 /// Once a capacity of 99 TiB passed, and `serve` refused it; nor did anything tell of folders and users that are not there.
 #[test]
 fn what_the_machine_cannot_give_is_told() {

@@ -1,6 +1,6 @@
 //! From a store's name to the store.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::hash::{Hash, PARTITIONS_MAX, Settings, Sync};
 use crate::memory::{CAPACITY_MAX, CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN, Memory};
@@ -49,7 +49,7 @@ impl Specification {
     /// Reads a URI (`memory:?capacity=1GiB&item_size_max=2MiB&evict=false`, `hash:PATH?sync=commit`) or a Tokyo Cabinet name
     /// (`*#capsiz=1024m`, `PATH.tch#bnum=1000000`).
     pub fn parse(uri: &str) -> Result<Self, Error> {
-        if let Some((kind, tuning)) = tokyo(uri) {
+        if let Some((kind, tuning)) = tokyo(uri)? {
             return Specification::tokyo(uri, kind, tuning);
         }
         if let Some(kind) = not_in_this_version(uri) {
@@ -70,7 +70,7 @@ impl Specification {
             Some(("hash", "")) => {
                 return Err(malformed("a hash store needs the path of its folder: hash:PATH"));
             }
-            Some(("hash", path)) => Kind::hash(path),
+            Some(("hash", path)) => Kind::hash(path_within(uri, path)?),
             _ => return Err(Error::UnknownKind { name: uri.to_owned() }),
         };
         let mut specification = Specification::new(kind);
@@ -165,6 +165,14 @@ impl Specification {
     /// Remarks about the name.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
+    }
+
+    /// The folder of a store on a device, absolute or relative to the data folder; `None` for a store in memory.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Memory { .. } => None,
+            Kind::Hash { path, .. } => Some(path),
+        }
     }
 
     /// The capacity in bytes; a percentage is taken of the memory that this process may use. A store on a device has none: 0.
@@ -267,9 +275,9 @@ impl Kind {
         }
     }
 
-    fn hash(path: &str) -> Kind {
+    fn hash(path: PathBuf) -> Kind {
         Kind::Hash {
-            path: path.into(),
+            path,
             sync: Sync::default(),
             partitions: None,
             preallocate: true,
@@ -293,13 +301,38 @@ impl Default for Specification {
 }
 
 /// The kind and the tuning that a name of Tokyo Cabinet means, if it is one.
-fn tokyo(uri: &str) -> Option<(Kind, &str)> {
+fn tokyo(uri: &str) -> Result<Option<(Kind, &str)>, Error> {
     let (name, tuning) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
-    match name {
-        "*" => Some((Kind::memory(), tuning)),
-        path if path.ends_with(".tch") && !path.starts_with("hash:") => Some((Kind::hash(path), tuning)),
-        _ => None,
-    }
+    let kind = match name {
+        "*" => Kind::memory(),
+        path if path.ends_with(".tch") && !path.starts_with("hash:") => Kind::hash(path_within(uri, path)?),
+        _ => return Ok(None),
+    };
+    Ok(Some((kind, tuning)))
+}
+
+/// The path of a store on a device, if it is absolute or stays within the folder that it is relative to. A symbolic link on the
+/// way is followed: only the administrator of that folder can have made it.
+///
+/// # Errors
+/// [`Error::Malformed`] if the path leaves that folder, or is the folder itself.
+fn path_within(uri: &str, path: &str) -> Result<PathBuf, Error> {
+    let path = Path::new(path);
+    let names = path.components().any(|part| matches!(part, Component::Normal(_)));
+    let leaves = path.is_relative() && path.components().any(|part| part == Component::ParentDir);
+    let reason = if leaves {
+        "\"..\" leaves the data folder; name a folder within it, or give an absolute path"
+    } else if !names {
+        "it names no folder of its own; name one within the data folder, as in hash:NAME"
+    } else if path.as_os_str().as_encoded_bytes().contains(&0) {
+        "a path has no zero byte"
+    } else {
+        return Ok(path.to_owned());
+    };
+    Err(Error::Malformed {
+        uri: uri.to_owned(),
+        reason,
+    })
 }
 
 /// Kinds of store that a name may mean and that come later.
@@ -400,8 +433,19 @@ mod tests {
         let specification = parse("casket.tch#bnum=1000000#mode=wct");
         assert_eq!(specification.notices().len(), 2);
         assert!(matches!(specification.kind, Kind::Hash { path, .. } if *path == *"casket.tch"));
+        for path in ["/srv/a", "/srv/../a", "./a", "a..b/...", "a//b"] {
+            let kind = Specification::parse(&format!("hash:{path}")).unwrap().kind;
+            assert!(matches!(kind, Kind::Hash { path: kept, .. } if kept == Path::new(path)));
+        }
         for (uri, part) in [
             ("hash:", "hash:PATH"),
+            ("hash:../x", "leaves the data folder"),
+            ("hash:a/../../x", "an absolute path"),
+            ("hash:a/..", "leaves the data folder"),
+            ("../casket.tch#bnum=1", "leaves the data folder"),
+            ("hash:.", "names no folder of its own"),
+            ("hash:/", "names no folder of its own"),
+            ("hash:a\0b", "zero byte"),
             ("hash:x?sync=always", "none, interval or commit"),
             ("hash:x?partitions=0", "from 1 to 256"),
             ("hash:x?capacity=1GiB", "a hash store has sync"),

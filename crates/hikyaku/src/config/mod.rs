@@ -66,6 +66,7 @@ pub(crate) fn load(file: Option<&Path>, flags: &Flags) -> Result<Config, Faults>
     connect(&mut config, &mut faults);
     flags.apply_capacity(&mut config, &mut faults);
     check_stores(&config, &mut faults);
+    check_folders(&config, &mut faults);
     check_user(&config, &mut faults);
     files::check(&config, &mut faults);
     faults.or(config)
@@ -229,6 +230,28 @@ fn check_stores(config: &Config, faults: &mut Faults) {
         let text = format!("the stores together have {sum} bytes; at most 32TiB fit into the address space");
         faults.add(largest.origin.clone(), text);
     }
+}
+
+/// Notes stores that share a folder, and stores within another one's folder: each would take the other's files for damage.
+fn check_folders(config: &Config, faults: &mut Faults) {
+    let stores = config.stores.iter();
+    let folders: Vec<_> = stores
+        .filter_map(|(name, store)| Some((name, store, config.data.join(store.specification.folder()?))))
+        .collect();
+    for (index, (_, store, folder)) in folders.iter().enumerate() {
+        let mut others = folders[..index].iter();
+        if let Some((other, _, theirs)) = others.find(|(_, _, theirs)| nested(folder, theirs)) {
+            let (folder, theirs) = (folder.display(), theirs.display());
+            let text = format!(
+                "uri: {folder} and {theirs} of store {other:?} overlap; give each a folder of its own"
+            );
+            faults.add(store.origin.clone(), text);
+        }
+    }
+}
+
+fn nested(one: &Path, other: &Path) -> bool {
+    one.starts_with(other) || other.starts_with(one)
 }
 
 /// Notes a user that the system does not know.
