@@ -69,6 +69,16 @@ impl Writer {
         &self.active
     }
 
+    /// Leaves to the next sync what a process that was killed may have left in the page cache: segments, and names in the
+    /// folder.
+    pub(crate) fn distrust(&mut self, segments: &[Arc<Segment>], clean: bool) {
+        let unsynced = |segment: &&Arc<Segment>| {
+            !Arc::ptr_eq(segment, &self.active) && segment.synced() < segment.bytes()
+        };
+        self.completed = segments.iter().filter(unsynced).cloned().collect();
+        self.folder_changed = !clean;
+    }
+
     /// Continues with another active segment.
     pub(crate) fn replace_active(&mut self, active: Arc<Segment>, file: Arc<dyn File>) {
         let completed = std::mem::take(&mut self.completed);

@@ -165,6 +165,8 @@ impl Log {
         let recovered = recovery::recover(&storage, folder)?;
         let segments = Segments::new(recovered.segments, recovered.next_id);
         let active = segments.active().clone();
+        let mut writer = Writer::new(active.clone(), active.file()?);
+        writer.distrust(&segments.live, recovered.report.clean);
         let shared = Shared {
             folder: folder.to_owned(),
             options,
@@ -174,7 +176,7 @@ impl Log {
             start: AtomicU64::new(recovered.start),
             end: AtomicU64::new(active.end()),
             synced: AtomicU64::new(recovered.synced),
-            writer: Mutex::new(Writer::new(active.clone(), active.file()?)),
+            writer: Mutex::new(writer),
             segments: RwLock::new(segments),
             failure: Failure::default(),
             rewriting: AtomicBool::new(false),
