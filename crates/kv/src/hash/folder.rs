@@ -2,12 +2,12 @@
 //!
 //! `docs/formats/store.md` describes the files.
 
-use std::fs;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use log::Error;
-use log::storage::{Disk, Lock, Storage};
+use log::storage::{Lock, Storage, read_whole, write_whole};
 
 use super::partition::{PARTITIONS_MAX, murmur2};
 
@@ -30,6 +30,7 @@ pub(super) struct Meta {
 /// A folder that this process has locked.
 #[derive(Debug)]
 pub(super) struct Folder {
+    storage: Arc<dyn Storage>,
     path: PathBuf,
     _lock: Lock,
 }
@@ -39,22 +40,24 @@ impl Folder {
     ///
     /// # Errors
     /// It is in use, or cannot be created.
-    pub(super) fn lock(path: &Path) -> Result<Folder, Error> {
+    pub(super) fn lock(storage: Arc<dyn Storage>, path: &Path) -> Result<Folder, Error> {
         let fail = |doing, source| failed(doing, path, source);
-        Disk.create_folder(path)
+        storage
+            .create_folder(path)
             .map_err(|error| fail("create the folder", error))?;
         let name = path.join(LOCK_NAME);
         let note = format!("{}\n", std::process::id());
-        match Disk.lock(&name, note.as_bytes()) {
+        match storage.lock(&name, note.as_bytes()) {
             Ok(lock) => Ok(Folder {
+                storage,
                 path: path.to_owned(),
                 _lock: lock,
             }),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Error::Locked {
                 path: path.to_owned(),
-                pid: fs::read_to_string(name)
+                pid: read_whole(&*storage, &name, BYTES_MAX)
                     .ok()
-                    .and_then(|note| note.trim().parse().ok()),
+                    .and_then(|note| str::from_utf8(&note).ok()?.trim().parse().ok()),
             }),
             Err(error) => Err(fail("lock", error)),
         }
@@ -71,17 +74,16 @@ impl Folder {
     /// The file is damaged, of another program or of a newer version, or the folder has other files.
     pub(super) fn read(&self) -> Result<Option<Meta>, Error> {
         let path = self.path.join(NAME);
-        let mut text = String::new();
-        let file = match fs::File::open(&path) {
-            Ok(file) => file,
+        let bytes = match read_whole(&*self.storage, &path, BYTES_MAX) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return self.refuse_others().map(|()| None),
-            Err(error) => return Err(failed("open", &path, error)),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                return Err(foreign(&path, &error.to_string()));
+            }
+            Err(error) => return Err(failed("read", &path, error)),
         };
-        match file.take(BYTES_MAX).read_to_string(&mut text) {
-            Ok(_) => parse(&path, &text).map(Some),
-            Err(error) if error.kind() == ErrorKind::InvalidData => Err(foreign(&path, "it is not text")),
-            Err(error) => Err(failed("read", &path, error)),
-        }
+        let text = str::from_utf8(&bytes).map_err(|_| foreign(&path, "it is not text"))?;
+        parse(&path, text).map(Some)
     }
 
     /// Replaces the file in one step, and makes that durable.
@@ -90,20 +92,15 @@ impl Folder {
     /// Those of the system.
     pub(super) fn write(&self, meta: Meta) -> Result<(), Error> {
         let path = self.path.join(NAME);
-        let temporary = self.path.join(format!("{NAME}.new"));
-        let write = || {
-            let mut file = fs::File::create(&temporary)?;
-            file.write_all(meta.text().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)?;
-            Disk.sync_folder(&self.path)
-        };
-        write().map_err(|error| failed("write", &path, error))
+        write_whole(&*self.storage, &path, meta.text().as_bytes())
+            .and_then(|()| self.storage.sync_folder(&self.path))
+            .map_err(|error| failed("write", &path, error))
     }
 
     /// A folder without the store's file has nothing else, but for what an interrupted creation left.
     fn refuse_others(&self) -> Result<(), Error> {
-        let names = Disk
+        let names = self
+            .storage
             .list(&self.path)
             .map_err(|error| failed("list", &self.path, error))?;
         let known = |name: &String| name == LOCK_NAME || name == &format!("{NAME}.new");

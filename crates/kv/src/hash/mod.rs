@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+use log::storage::{Disk, Storage};
 use log::{Log, Options};
 use parking_lot::Mutex;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
@@ -181,7 +182,19 @@ impl Hash {
     /// # Errors
     /// The folder is in use, damaged, of another program or of a newer version, or the system refuses.
     pub(crate) fn open(path: &Path, settings: Settings) -> Result<(Hash, Vec<log::Recovery>), Error> {
-        let folder = Folder::lock(path)?;
+        Hash::open_in(Arc::new(Disk), path, settings)
+    }
+
+    /// The same on another storage, whose files can be mapped.
+    ///
+    /// # Errors
+    /// As for [`open`](Hash::open).
+    pub(crate) fn open_in(
+        storage: Arc<dyn Storage>,
+        path: &Path,
+        settings: Settings,
+    ) -> Result<(Hash, Vec<log::Recovery>), Error> {
+        let folder = Folder::lock(storage.clone(), path)?;
         let meta = match folder.read()? {
             Some(meta) => Meta {
                 epoch: meta.epoch + 1,
@@ -196,7 +209,8 @@ impl Hash {
         let mut logs = Vec::new();
         let mut reports = Vec::new();
         for number in 0..meta.partitions {
-            let (log, report) = Log::open(folder.partition(number), settings.log_options())?;
+            let (log, report) =
+                Log::open_in(storage.clone(), &folder.partition(number), settings.log_options())?;
             logs.push(log);
             reports.push(report);
         }

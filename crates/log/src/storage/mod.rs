@@ -195,7 +195,10 @@ pub(crate) fn write_full(
 const PARTS_MAX: usize = 1024;
 
 /// The whole content of a small file.
-pub(crate) fn read_whole(storage: &dyn Storage, path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// Those of the system, and [`io::ErrorKind::InvalidData`] for a file of more than `bytes_max`.
+pub fn read_whole(storage: &dyn Storage, path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = storage.open(path, Open::Read)?;
     let length = file.length()?;
     if length > bytes_max {
@@ -211,7 +214,10 @@ pub(crate) fn read_whole(storage: &dyn Storage, path: &Path, bytes_max: u64) -> 
 }
 
 /// Replaces a file's content in one step: after a crash it has the old content or the new one. The caller syncs the folder.
-pub(crate) fn write_whole(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// Those of the system.
+pub fn write_whole(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = temporary(path);
     let file = storage.open(&temporary, Open::Replace)?;
     write_full(&*file, &mut [IoSlice::new(bytes)], 0)?;
