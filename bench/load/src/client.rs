@@ -38,6 +38,7 @@ pub(crate) trait Workload: Sync {
     /// The client of one connection.
     type Client: Client;
 
-    /// The client of connection `index` of `count`. The same index sends the same requests to every server.
-    fn client(&self, index: usize, count: usize) -> Self::Client;
+    /// The client of connection `index` of `count` to server number `server`, 0 being the subject. The same index makes the
+    /// same requests of every server.
+    fn client(&self, server: usize, index: usize, count: usize) -> Self::Client;
 }

@@ -81,12 +81,13 @@ impl<S: Client> Connections<S> {
     pub(crate) fn connect<W>(
         plan: &Plan,
         workload: &W,
-        server: &Target,
+        number: usize,
         thread: usize,
     ) -> Result<Connections<S>, Error>
     where
         W: Workload<Client = S>,
     {
+        let server = &plan.servers[number];
         let indices = plan.indices(thread);
         let poll = Poll::new(indices.len().max(1))?;
         let mut connections = Vec::with_capacity(indices.len());
@@ -99,7 +100,7 @@ impl<S: Client> Connections<S> {
             poll.add(transport.fd(), token)?;
             connections.push(Connection::new(
                 transport,
-                workload.client(index, plan.connections),
+                workload.client(number, index, plan.connections),
             ));
         }
         Ok(Connections {
@@ -265,7 +266,7 @@ mod tests {
     impl Workload for Unequal {
         type Client = Bytes;
 
-        fn client(&self, index: usize, _: usize) -> Bytes {
+        fn client(&self, _: usize, index: usize, _: usize) -> Bytes {
             Bytes(index)
         }
     }
@@ -310,6 +311,8 @@ mod tests {
             fill: true,
             warmup: Duration::ZERO,
             duration: Duration::ZERO,
+            requests: None,
+            background: false,
             phase: Duration::ZERO,
             spin: false,
             pin: Vec::new(),
@@ -322,7 +325,7 @@ mod tests {
     #[test]
     fn clients_are_exhausted_when_the_last_one_is() {
         let plan = plan(3);
-        let mut group = Connections::connect(&plan, &Unequal, &plan.servers[0], 0).expect("connected");
+        let mut group = Connections::connect(&plan, &Unequal, 0, 0).expect("connected");
         // A phase without length has one write of each client.
         let phase = Phase {
             server: 0,
@@ -340,7 +343,7 @@ mod tests {
     #[test]
     fn latency_counts_from_the_time_a_write_was_due() {
         let plan = plan(2);
-        let mut group = Connections::connect(&plan, &Unequal, &plan.servers[0], 0).expect("connected");
+        let mut group = Connections::connect(&plan, &Unequal, 0, 0).expect("connected");
         let late = Duration::from_secs(1);
         let due = Instant::now() - late;
         let mut buffers = Buffers::new();

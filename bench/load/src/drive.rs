@@ -38,6 +38,9 @@ pub struct Drive {
     #[arg(short = 't', long, default_value = "10s", value_name = "TIME", value_parser = units::duration)]
     #[serde(serialize_with = "seconds")]
     pub duration: Duration,
+    /// Measure until every server has answered this many requests, instead of for a time
+    #[arg(long, value_name = "N", value_parser = units::count, conflicts_with = "duration")]
+    pub requests: Option<u64>,
     /// Unmeasured time per server before that
     #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = units::duration)]
     #[serde(serialize_with = "seconds")]
@@ -46,6 +49,9 @@ pub struct Drive {
     #[arg(long, value_name = "TIME", value_parser = units::duration)]
     #[serde(serialize_with = "seconds_or_none")]
     pub phase: Option<Duration>,
+    /// Count the CPU time between a server's phases too: its work in the background
+    #[arg(long)]
+    pub background: bool,
     /// Threads of the generator
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub threads: usize,
@@ -91,6 +97,8 @@ impl Drive {
             fill,
             warmup: self.warmup,
             duration: self.duration,
+            requests: self.requests,
+            background: self.background,
             phase: self
                 .phase
                 .unwrap_or(usual)
@@ -121,6 +129,9 @@ impl Drive {
                 "--threads",
                 "every thread needs a connection; there are fewer connections than threads",
             );
+        }
+        if self.requests == Some(0) {
+            return wrong("--requests", "must be at least 1");
         }
         if self.rate == Some(0) {
             return wrong("--rate", "must be at least 1; leave it out for a closed loop");
@@ -182,6 +193,7 @@ mod tests {
             "--threads 51",
             "--threads 0",
             "--rate 0",
+            "--requests 0",
         ] {
             assert!(
                 matches!(

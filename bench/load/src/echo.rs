@@ -54,7 +54,7 @@ struct Lines {
 impl Workload for Lines {
     type Client = Client;
 
-    fn client(&self, _index: usize, _count: usize) -> Client {
+    fn client(&self, _server: usize, _index: usize, _count: usize) -> Client {
         let (write, depth) = (self.write.clone(), self.options.drive.depth);
         Client {
             write,

@@ -123,8 +123,7 @@ fn connect<W: Workload>(
     if own_table {
         sys::own_file_table()?;
     }
-    plan.servers
-        .iter()
+    (0..plan.servers.len())
         .map(|server| Connections::connect(plan, workload, server, number))
         .collect()
 }
@@ -175,18 +174,34 @@ impl Runner<'_> {
                 .try_for_each(|server| self.load(server).map(drop))?;
         }
         let mut measured: Vec<Measured> = self.plan.servers.iter().zip(&meters).map(Measured::new).collect();
-        for _ in 0..cycles(self.plan.duration).max(1) {
+        let mut clocks: Vec<Option<Duration>> = meters.iter().map(Meter::read).collect();
+        let mut left = cycles(self.plan.duration).max(1);
+        while self.goes_on(&mut left, &measured) {
             for server in servers.clone() {
-                let before = meters[server].read();
+                if !self.plan.background {
+                    clocks[server] = meters[server].read();
+                }
                 let tally = self.load(server)?;
+                let after = meters[server].read();
+                let before = std::mem::replace(&mut clocks[server], after);
                 let cpu = before
-                    .zip(meters[server].read())
+                    .zip(after)
                     .map(|(before, after)| after.saturating_sub(before));
                 self.progress.measured(server, &tally, cpu);
                 measured[server].add(&tally, cpu);
             }
         }
         Ok(measured)
+    }
+
+    /// Returns true if a further cycle is due: by the number of requests if the plan has one, by time otherwise.
+    fn goes_on(&self, cycles_left: &mut usize, measured: &[Measured]) -> bool {
+        if let Some(requests) = self.plan.requests {
+            return measured.iter().any(|server| server.total.requests < requests);
+        }
+        let due = *cycles_left > 0;
+        *cycles_left = cycles_left.saturating_sub(1);
+        due
     }
 
     fn fill(&mut self, server: usize) -> Result<(), Error> {

@@ -19,6 +19,10 @@ pub(crate) struct Plan {
     pub(crate) warmup: Duration,
     /// Measured time per server.
     pub(crate) duration: Duration,
+    /// Measure until every server has answered this many requests, instead of for `duration`.
+    pub(crate) requests: Option<u64>,
+    /// Charge the CPU time between a server's phases to its requests too.
+    pub(crate) background: bool,
     pub(crate) phase: Duration,
     /// Poll without sleeping.
     pub(crate) spin: bool,

@@ -180,3 +180,28 @@ fn latencies_are_drawn() {
     ));
     assert!(matches!(nowhere, Err(Error::File { .. })), "{nowhere:?}");
 }
+
+#[test]
+fn a_peer_may_speak_redis_protocol_and_requests_may_end_the_run() {
+    let ours = server(|line| line.starts_with("get").then(|| b"END\r\n".to_vec()));
+    // Each request has five lines, of which the third is its verb.
+    let redis = server(|line| {
+        Some(if line == "GET" {
+            b"$-1\r\n".to_vec()
+        } else {
+            Vec::new()
+        })
+    });
+    let report = run(&format!(
+        "kv {ours} --vs {redis} --vs-protocol resp -c 2 -d 4 --no-fill --requests 200 --phase 1ms --warmup 0s --background"
+    ))
+    .unwrap();
+    for server in &report.servers {
+        assert_eq!((server.errors, server.hits), (0, 0));
+        assert!(
+            server.requests >= 200 && server.misses == server.requests,
+            "{server:?}"
+        );
+        assert!(server.cpu_us_per_request.is_some());
+    }
+}

@@ -1,8 +1,8 @@
-//! The client of one connection to a memcached server: it writes requests and checks replies.
+//! The client of one connection to a server: it writes requests and checks replies.
 
-use super::Mix;
 use super::dialect::{self, Head};
 use super::items::Items;
+use super::{Mix, Protocol};
 use crate::client::{self, Stage, Taken, Workload};
 use crate::random::{Random, Ranks};
 use crate::tally::Tally;
@@ -28,6 +28,7 @@ pub(crate) struct Load {
 /// The state of one connection.
 pub(crate) struct Client {
     load: Arc<Load>,
+    protocol: Protocol,
     random: Random,
     stage: Stage,
     /// The next item that this connection stores while filling, and the distance between two of them.
@@ -66,9 +67,13 @@ struct Value {
 impl Workload for Arc<Load> {
     type Client = Client;
 
-    fn client(&self, index: usize, count: usize) -> Client {
+    fn client(&self, server: usize, index: usize, count: usize) -> Client {
         Client {
             load: self.clone(),
+            protocol: match server {
+                0 => self.mix.protocol,
+                _ => self.mix.vs_protocol,
+            },
             random: Random::new(crate::random::mix(
                 self.mix.seed ^ (index as u64).wrapping_mul(STRIDE),
             )),
@@ -135,7 +140,7 @@ impl client::Client for Client {
             if self.value.is_some() && !self.pass_value(input, &mut taken, tally) {
                 return Ok(taken);
             }
-            let Some((head, used)) = dialect::head(self.load.mix.protocol, &input[taken.bytes..])? else {
+            let Some((head, used)) = dialect::head(self.protocol, &input[taken.bytes..])? else {
                 return Ok(taken);
             };
             taken.bytes += used;
@@ -172,6 +177,7 @@ impl Client {
     fn get(&mut self, out: &mut Vec<u8>) {
         let Client {
             load,
+            protocol,
             random,
             wanted,
             keys,
@@ -180,7 +186,7 @@ impl Client {
         } = self;
         wanted.clear();
         wanted.extend((0..load.mix.multiget).map(|_| load.pick(random)));
-        dialect::get(load.mix.protocol, &load.items, wanted, keys, out);
+        dialect::get(*protocol, &load.items, wanted, keys, out);
         pending.push_back(Pending {
             item: wanted[0],
             unseen: Some(wanted.len()),
@@ -188,13 +194,7 @@ impl Client {
     }
 
     fn set(&mut self, item: u64, out: &mut Vec<u8>) {
-        dialect::set(
-            self.load.mix.protocol,
-            &self.load.items,
-            item,
-            &mut self.keys,
-            out,
-        );
+        dialect::set(self.protocol, &self.load.items, item, &mut self.keys, out);
         self.pending.push_back(Pending { item, unseen: None });
     }
 
@@ -293,13 +293,13 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Protocol;
     use super::*;
     use crate::client::Client as _;
 
     fn client(change: impl FnOnce(&mut Mix)) -> Client {
         let mut mix = Mix {
             protocol: Protocol::Text,
+            vs_protocol: Protocol::Resp,
             depth: 1,
             gets: 100,
             multiget: 1,
@@ -309,7 +309,7 @@ mod tests {
         };
         change(&mut mix);
         let items = Items::new(10, 12, 20).expect("fits");
-        Arc::new(Load::new(items, 0.0, mix)).client(0, 1)
+        Arc::new(Load::new(items, 0.0, mix)).client(0, 0, 1)
     }
 
     /// The text reply of a server that has every item.
@@ -390,7 +390,7 @@ mod tests {
         let load = client(|_| ()).load;
         let mut seen = Vec::new();
         for index in 0..3 {
-            let mut client = load.client(index, 3);
+            let mut client = load.client(0, index, 3);
             client.enter(Stage::Fill);
             let (mut out, mut tally) = (Vec::new(), Tally::new());
             let count = client.request(&mut out);

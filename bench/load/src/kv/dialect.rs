@@ -1,4 +1,4 @@
-//! The requests of the load in the three dialects of the memcached protocol: get, get of many keys, set.
+//! The requests of the load in the dialects of the memcached protocol and in Redis's: get, get of many keys, set.
 //!
 //! `wire` encodes and parses; this module decides which requests make up one get or set, and what a reply means for it.
 //! Values are not buffered: a head has the length of the value, and the client checks or skips its bytes as they
@@ -6,6 +6,7 @@
 
 use super::Protocol;
 use super::items::Items;
+use super::resp;
 use crate::tally::printable;
 use wire::Parsed;
 use wire::memcached::binary::Opcode;
@@ -32,8 +33,8 @@ pub(crate) enum Head<'a> {
     Failed(&'a [u8]),
 }
 
-/// The line end after a value in the text and meta dialects.
-const LINE_END: &[u8] = b"\r\n";
+/// The line end after a value in the text and meta dialects and in RESP.
+pub(super) const LINE_END: &[u8] = b"\r\n";
 
 /// Appends a get of one item or of many. `keys` is a scratch buffer.
 pub(crate) fn get(protocol: Protocol, items: &Items, wanted: &[u64], keys: &mut Vec<u8>, out: &mut Vec<u8>) {
@@ -47,6 +48,7 @@ pub(crate) fn get(protocol: Protocol, items: &Items, wanted: &[u64], keys: &mut 
             keys.for_each(|key| meta_get(key, b"kvq", out));
             meta::no_op(out);
         }
+        Protocol::Resp => keys.for_each(|key| resp::get(key, out)),
         Protocol::Binary if wanted.len() == 1 => keys.for_each(|key| binary::key(out, Opcode::GET, 0, key)),
         Protocol::Binary => {
             keys.for_each(|key| binary::key(out, Opcode::GETKQ, 0, key));
@@ -80,6 +82,7 @@ pub(crate) fn set(protocol: Protocol, items: &Items, item: u64, key: &mut Vec<u8
             meta::begin(out, MetaVerb::Set, key, Some(length));
             meta::end(out);
         }
+        Protocol::Resp => return resp::set(items, item, key, out),
         Protocol::Binary => {
             const FLAGS_AND_EXPIRY: [u8; 8] = [0; 8];
             binary::request(out, Opcode::SET, 0, 0, &FLAGS_AND_EXPIRY, key, length as u32);
@@ -95,6 +98,7 @@ pub(crate) fn head(protocol: Protocol, input: &[u8]) -> Result<Option<(Head<'_>,
     match protocol {
         Protocol::Text | Protocol::Meta => line(input),
         Protocol::Binary => binary_head(input),
+        Protocol::Resp => resp::head(input),
     }
 }
 

@@ -1,9 +1,10 @@
-//! `hikyaku bench kv`: load for memcached servers.
+//! `hikyaku bench kv`: load for memcached servers, and for Redis beside them.
 
 mod client;
 mod dialect;
 mod items;
 mod options;
+mod resp;
 
 pub use options::{Options, Protocol};
 
@@ -16,6 +17,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct Mix {
     protocol: Protocol,
+    /// The protocol of the servers but the first.
+    vs_protocol: Protocol,
     depth: usize,
     gets: u8,
     multiget: usize,
@@ -60,6 +63,10 @@ fn check(options: &Options) -> Result<(), Error> {
     if !(1..=MULTIGET_MAX).contains(&options.multiget) {
         return wrong("--multiget", "a get can have 1 to 10000 keys");
     }
+    let resp = [Some(options.protocol), options.vs_protocol].contains(&Some(Protocol::Resp));
+    if resp && options.multiget > 1 {
+        return wrong("--multiget", "a get of many keys is not available with resp");
+    }
     if options.fill_on_miss && options.multiget > 1 {
         return wrong(
             "--fill-on-miss",
@@ -75,6 +82,7 @@ fn check(options: &Options) -> Result<(), Error> {
 fn mix(options: &Options) -> Mix {
     Mix {
         protocol: options.protocol,
+        vs_protocol: options.vs_protocol.unwrap_or(options.protocol),
         depth: options.drive.depth,
         gets: options.gets,
         multiget: options.multiget,
@@ -102,6 +110,8 @@ mod tests {
             "--key-size 0",
             "--multiget 0",
             "--skew=-1",
+            "--multiget 2 --protocol resp",
+            "--multiget 2 --vs-protocol resp",
             "--multiget 2 --fill-on-miss",
             "--keys 1000 --key-size 2",
             "--value-size 3GiB",

@@ -34,6 +34,9 @@ pub struct Options {
     /// Protocol
     #[arg(short, long, value_enum, default_value_t = Protocol::Text)]
     pub protocol: Protocol,
+    /// Protocol of the --vs servers, if it is another one
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    pub vs_protocol: Option<Protocol>,
     /// Do not store the keys before the run
     #[arg(long)]
     pub no_fill: bool,
@@ -56,7 +59,7 @@ pub struct Options {
     pub svg: Option<PathBuf>,
 }
 
-/// The three dialects of the memcached protocol.
+/// The three dialects of the memcached protocol, and Redis's protocol.
 #[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -66,6 +69,8 @@ pub enum Protocol {
     Meta,
     /// the binary protocol
     Binary,
+    /// Redis's: `GET`, `SET`
+    Resp,
 }
 
 const AFTER: &str = "\
@@ -75,4 +80,5 @@ CPU time is measured for servers on this machine. For servers of another user, r
 
   hikyaku bench kv --connections 50 --depth 16 ours=127.0.0.1:11211 --vs memcached=127.0.0.1:11311
   hikyaku bench kv --rate 50k --duration 20s 127.0.0.1:11211
+  hikyaku bench kv --gets 0 --background ours=127.0.0.1:11211 --vs redis=127.0.0.1:6379 --vs-protocol resp
   hikyaku bench kv --keys 1M --skew 0.99 --fill-on-miss --no-fill 127.0.0.1:11211";
