@@ -1,18 +1,26 @@
 //! The index: where in the log the newest record of each key is.
 //!
 //! ```text
-//!   shard = hash & 1023                      slot of 16 bytes
+//!   shard = hash & 1023                      slot of 24 bytes
 //!   ┌───────┬───────┬─ … ─┬──────────┐      63     48 47                 16 15        8 7      0
 //!   │ lock  │ lock  │     │ lock     │     ┌─────────┬─────────────────────┬───────────┬────────┐
 //!   │ slots │ slots │     │ slots    │     │ map  16 │ position of key  32 │ key length│ marks  │
 //!   └───────┴───────┴─ … ─┴──────────┘     ├─────────┴─────┬───────────────┴───────────┴────────┤
 //!     open addressing, linear probing      │ tag        32 │ second of last access           32 │
-//!                                          └───────────────┴────────────────────────────────────┘
+//!                                          ├───────────────┴────────────────────────────────────┤
+//!                                          │ fingerprint                                     64 │
+//!                                          └────────────────────────────────────────────────────┘
 //! ```
 //!
 //! The memory engine's buckets are not used here. Their slots of 8 bytes have 12 bits of the hash, so splitting a bucket reads the
-//! keys of all its items, which here may be on the device. A slot of 16 bytes has enough of the hash to find its new
+//! keys of all its items, which here may be on the device. A slot of 24 bytes has enough of the hash to find its new
 //! position without them, and to make the comparison of a wrong key rare.
+//!
+//! # Fingerprints
+//! A read compares its key with the one in the record, which it reads anyway. A blind write, and filling the index at start, must
+//! not read old records, which may be on the device. They take a slot for that of their key if all of its hashes are equal: the
+//! shard (10 bits) and the tag (32) of one hash, and the fingerprint (64), which is another hash with another seed. Two of 10^9
+//! keys share these 106 bits with a probability of 10^-14. The seeds are secret, so no client can choose such keys.
 //!
 //! **Invariant:** a slot points to the key of a record that is wholly in its log.
 //! **Invariant:** slots are followed only under their shard's lock.
@@ -50,16 +58,24 @@ pub(super) struct Slot {
     place: u64,
     tag: u32,
     pub(super) last_access: u32,
+    fingerprint: u64,
 }
 
 impl Slot {
-    pub(super) fn new(hash: u64, location: Location, key_length: usize, last_access: u32) -> Slot {
+    pub(super) fn new(
+        hash: u64,
+        fingerprint: u64,
+        location: Location,
+        key_length: usize,
+        last_access: u32,
+    ) -> Slot {
         Slot {
             place: u64::from(location.map) << 48
                 | u64::from(location.position) << 16
                 | (key_length as u64) << 8,
             tag: tag_of(hash),
             last_access,
+            fingerprint,
         }
     }
 
@@ -255,6 +271,24 @@ impl Guard<'_> {
         }
     }
 
+    /// Finds the slot of a key by its hashes, without its record.
+    #[inline]
+    pub(super) fn find_blindly(&self, fingerprint: u64) -> Option<Found> {
+        let mask = self.shard.slots.len().checked_sub(1)?;
+        let tag = tag_of(self.hash);
+        let mut at = tag as usize & mask;
+        loop {
+            let slot = *self.shard.slots.get(at)?;
+            if slot.is_empty() {
+                return None;
+            }
+            if slot.tag == tag && slot.fingerprint == fingerprint {
+                return Some(Found { at, slot });
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     /// Finds the slot that points to a location.
     pub(super) fn find_location(&self, location: Location) -> Option<Found> {
         let mask = self.shard.slots.len().checked_sub(1)?;
@@ -425,7 +459,7 @@ mod tests {
                 if (shard.items + 1) * 4 > shard.slots.len() * 3 {
                     shard.grow();
                 }
-                shard.put(Slot::new(hash, location, 3, step));
+                shard.put(Slot::new(hash, 0, location, 3, step));
                 shard.items += 1;
                 model.insert(number, step);
             }
@@ -449,7 +483,7 @@ mod tests {
             map: u16::MAX,
             position: u32::MAX,
         };
-        let mut slot = Slot::new(u64::MAX, location, 255, 9);
+        let mut slot = Slot::new(u64::MAX, u64::MAX, location, 255, 9);
         assert_eq!(
             (slot.location(), slot.key_length(), slot.marks()),
             (location, 255, 0)

@@ -124,6 +124,8 @@ struct Shared {
     durability: Durability,
     settings: Settings,
     secrets: RapidSecrets,
+    /// The seeds of fingerprints.
+    fingerprints: RapidSecrets,
     /// The last CAS that was given out.
     cas: AtomicU64,
     /// When everything shall be flushed; [`NEVER`] if not.
@@ -242,6 +244,12 @@ impl Hash {
     #[inline]
     fn lock(&self, key: &Key<'_>) -> Guard<'_> {
         self.shared.index.lock(key.hash, &self.shared.maps)
+    }
+
+    /// The hash that tells keys apart without their records.
+    #[inline]
+    fn fingerprint(&self, key: &Key<'_>) -> u64 {
+        hash(&self.shared.fingerprints, key.bytes)
     }
 
     fn next_cas(&self) -> u64 {
@@ -364,10 +372,11 @@ impl Shared {
     /// Reads the logs: the first partition, which has the flushes, and then the others, on all cores.
     fn recover(folder: Folder, meta: Meta, logs: Vec<Log>, settings: Settings) -> Result<Shared, Error> {
         let (index, maps, secrets) = (Index::new(), Maps::new(), crate::memory::secrets());
+        let fingerprints = secrets.reseed();
         let recovery = recovery::Recovery {
             index: &index,
             maps: &maps,
-            hash: &|key| hash(&secrets, key),
+            hashes: &|key| (hash(&secrets, key), hash(&fingerprints, key)),
             segment_bytes: settings.segment_bytes,
         };
         let (found, first) = recovery.read(0, &logs[0], 0)?;
@@ -409,6 +418,7 @@ impl Shared {
             maps,
             settings,
             secrets,
+            fingerprints,
             cas: AtomicU64::new(epoch << CAS_BITS),
             flush_at: AtomicU32::new(found.flush_at.unwrap_or(NEVER)),
             flushing: Mutex::default(),

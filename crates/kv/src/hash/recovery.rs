@@ -18,7 +18,8 @@ use crate::KEY_LENGTH_MAX;
 pub(super) struct Recovery<'a> {
     pub(super) index: &'a Index,
     pub(super) maps: &'a Maps,
-    pub(super) hash: &'a (dyn Fn(&[u8]) -> u64 + Sync),
+    /// The hash of a key, and its fingerprint.
+    pub(super) hashes: &'a (dyn Fn(&[u8]) -> (u64, u64) + Sync),
     pub(super) segment_bytes: u64,
 }
 
@@ -107,11 +108,11 @@ impl Reader<'_> {
     /// The key now has this record.
     fn apply(&mut self, key: &[u8], facts: Option<Facts>, position: u64, timestamp: i64) {
         let Recovery {
-            index, maps, hash, ..
+            index, maps, hashes, ..
         } = self.recovery;
-        let hash = hash(key);
+        let (hash, fingerprint) = hashes(key);
         let mut guard = index.lock(hash, maps);
-        let old = guard.find(key);
+        let old = guard.find_blindly(fingerprint);
         match (facts, old) {
             (Some(facts), old) => {
                 self.found.cas = self.found.cas.max(facts.cas);
@@ -120,7 +121,7 @@ impl Reader<'_> {
                     position: position as u32,
                 };
                 let second = u32::try_from(timestamp / 1000).unwrap_or_default();
-                guard.place(old, Slot::new(hash, location, key.len(), second));
+                guard.place(old, Slot::new(hash, fingerprint, location, key.len(), second));
             }
             (None, Some(old)) => guard.remove(old),
             (None, None) => {}

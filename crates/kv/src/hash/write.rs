@@ -28,6 +28,12 @@ impl Hash {
         self.check_writes()?;
         self.pass_time(access.now)?;
         let mut guard = self.lock(key);
+        if access.need == Need::Nothing {
+            let found = guard.find_blindly(self.fingerprint(key));
+            let (decision, answer) = f(None);
+            let (cas, commit) = self.decide(guard, key, access, found, decision)?;
+            return Ok(Stored { answer, cas, commit });
+        }
         let mut found = guard.find(key.bytes);
         let mut seen = None;
         if let Some(there) = found {
@@ -35,7 +41,7 @@ impl Hash {
             if record.facts.expiry.passed(access.now) {
                 self.remove_expired(&mut guard, there, false);
                 found = None;
-            } else if access.need != Need::Nothing {
+            } else {
                 seen = Some(self.with_entry(there, &record, |entry| f(Some(entry))));
             }
         }
@@ -198,7 +204,14 @@ impl Hash {
         self.fits(key.bytes.len(), length)?;
         let journal = self.shared.journals.of(key.bytes);
         let location = journal.append(&self.shared.maps, access.now, key.bytes, draft.parts, draft.facts)?;
-        let mut slot = Slot::new(key.hash, location, key.bytes.len(), draft.last_access);
+        let fingerprint = self.fingerprint(key);
+        let mut slot = Slot::new(
+            key.hash,
+            fingerprint,
+            location,
+            key.bytes.len(),
+            draft.last_access,
+        );
         slot.set_marks(draft.marks);
         Ok(slot)
     }
@@ -211,5 +224,62 @@ impl Hash {
             .counters
             .expired(found.slot.marks() & FETCHED != 0, read);
         guard.remove(found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+
+    use super::super::tests::{Scratch, get, set, small};
+    use super::*;
+    use crate::Now;
+
+    const NOW: Now = Now(1_700_000_000);
+
+    fn set_blindly(hash: &Hash, key: &[u8], value: &[u8]) {
+        let access = Access {
+            now: NOW,
+            need: Need::Nothing,
+            warm: None,
+        };
+        let parts = [value];
+        let put = |_: Option<&Entry<'_>>| (Decision::Put(New::new(&parts)), ());
+        let _ = hash.update(&hash.key(key), access, put).unwrap();
+    }
+
+    /// Changes the bytes of the first segment file of the only partition.
+    fn damage(scratch: &Scratch, from: &[u8], to: &[u8]) {
+        let path = scratch.0.join("0/00000000000000000000.log");
+        let mut file = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .unwrap();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).unwrap();
+        let at = bytes
+            .windows(from.len())
+            .position(|window| window == from)
+            .unwrap();
+        file.seek(SeekFrom::Start(at as u64)).unwrap();
+        file.write_all(to).unwrap();
+    }
+
+    #[test]
+    fn a_blind_write_does_not_read_what_it_overwrites() {
+        let scratch = Scratch::new();
+        let hash = scratch.open(super::super::Settings {
+            partitions: Some(1),
+            ..small()
+        });
+        set(&hash, b"overwritten", b"old");
+        // A read of the old record no longer finds the key.
+        damage(&scratch, b"overwritten", b"unreadable!");
+        assert_eq!(get(&hash, b"overwritten", NOW), None);
+        set_blindly(&hash, b"overwritten", b"new");
+        assert_eq!(get(&hash, b"overwritten", NOW).unwrap(), b"new");
+        assert_eq!(hash.statistics().items, 1);
     }
 }
