@@ -45,8 +45,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Access, Answer, Commit, Committed, Decision, Entry, Extent, Fetch, Need, Now, Observation, Observer,
-    Statistics, StoreError, Stored, Warm,
+    Access, Answer, Commit, Committed, Decision, Entry, Extent, Fetch, Need, Notice, Now, Observation,
+    Observer, Statistics, StoreError, Stored, Warm,
 };
 
 /// A key with its hash, made by [`Engine::key`]. The hash is seeded per process, so that no client can aim at a bucket.
@@ -223,4 +223,9 @@ pub trait Engine: Send + Sync {
 
     /// Figures of now.
     fn statistics(&self) -> Statistics;
+
+    /// Notices of work in the background since the last call, for the operator's log.
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
 }

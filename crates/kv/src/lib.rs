@@ -28,6 +28,7 @@ mod engine;
 mod entry;
 mod error;
 mod hash;
+mod health;
 mod heap;
 mod machine;
 mod memory;
@@ -54,6 +55,7 @@ pub use engine::{Cursor, Engine, Key};
 pub use entry::{Entry, Marks, Value};
 pub use error::{Error, StoreError};
 pub use hash::{Hash, Sync};
+pub use health::Work;
 pub use heap::Extent;
 pub use memory::{CAPACITY_MAX, Memory};
 pub use moved::bytes_moved;
@@ -64,7 +66,9 @@ pub use pinned::{FileRange, Pinned};
 pub use simulated::{Fault, Machine, Simulated};
 pub use size::{Size, parse_size};
 pub use specification::Specification;
-pub use statistics::{ClassStatistics, Statistics};
+pub use statistics::{
+    ClassStatistics, CompactionStatistics, DurabilityStatistics, LogStatistics, Statistics, StoreState,
+};
 pub use store::{Reader, Store};
 pub use time::{Expiry, Now};
 pub use warm::{Fetch, Warm};

@@ -1,6 +1,8 @@
 //! Remarks about a store, for the user to read once.
 
-/// A remark about a store's name, or about opening it, that isn't an error.
+use crate::Work;
+
+/// A remark about a store's name, about opening it, or about its work in the background.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -15,6 +17,23 @@ pub enum Notice {
     Recovered {
         /// What it found and did.
         text: String,
+    },
+    /// Work in the background has failed. The store goes on; the same work is not reported again until it has succeeded.
+    Failed {
+        /// The work.
+        work: Work,
+        /// The error.
+        error: String,
+    },
+    /// Work in the background has succeeded after a failure.
+    Succeeded {
+        /// The work.
+        work: Work,
+    },
+    /// The store refuses all writes from now on.
+    WritesRefused {
+        /// What failed.
+        reason: String,
     },
 }
 
@@ -51,6 +70,12 @@ impl std::fmt::Display for Notice {
                 write!(out, "{name}={value} is Tokyo Cabinet's and has no effect here")
             }
             Notice::Recovered { text } => out.write_str(text),
+            Notice::Failed { work, error } => write!(out, "{work} failed: {error}"),
+            Notice::Succeeded { work } => write!(out, "{work} succeeds again"),
+            Notice::WritesRefused { reason } => write!(
+                out,
+                "the store refuses writes until it is opened again, and serves reads: {reason}"
+            ),
         }
     }
 }

@@ -1,9 +1,29 @@
 //! Figures that a store tells about itself.
 
+use std::time::Duration;
+
+use crate::Sync;
+
 /// Figures of one moment. Counters only grow; they're summed from several places and may lag each other by a few operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
+    /// The engine's name: `memory`, `hash`.
+    pub engine: &'static str,
+    /// Whether the store takes writes.
+    pub state: StoreState,
+    /// Failures of work in the background, such as a compaction or a checkpoint, ever.
+    pub background_errors: u64,
+    /// The log of a store that has one.
+    pub log: Option<LogStatistics>,
+    /// Syncs of a store on a device.
+    pub durability: Option<DurabilityStatistics>,
+    /// Compaction, by a store that compacts.
+    pub compaction: Option<CompactionStatistics>,
+    /// Reads that found an item not in memory, ever.
+    pub cold_reads: Option<u64>,
+    /// The time since the last snapshot of the index was written.
+    pub snapshot_age: Option<Duration>,
     /// Items now, those included that have expired and weren't noticed yet.
     pub items: u64,
     /// Items ever stored, overwriting included.
@@ -50,6 +70,72 @@ pub struct Statistics {
     pub item_size_max: u64,
     /// Figures per class, those left out that have neither items nor a history.
     pub classes: Vec<ClassStatistics>,
+}
+
+/// Whether a store takes writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreState {
+    /// It does.
+    #[default]
+    Writable,
+    /// It refuses all writes until it is opened again.
+    Refused {
+        /// The time since it refuses them.
+        age: Duration,
+        /// What failed.
+        reason: String,
+    },
+}
+
+/// Figures of the logs of a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogStatistics {
+    /// Logs: the partitions of the store.
+    pub partitions: u64,
+    /// Segments of all logs.
+    pub segments: u64,
+    /// Bytes of all segments, without those that are allocated ahead.
+    pub bytes: u64,
+    /// Bytes of the records that the index points to. An estimate: records of one segment count as equally long.
+    pub live_bytes: u64,
+    /// Bytes that writes have appended since the store was opened. Compaction is not a part of it.
+    pub appended_bytes: u64,
+    /// Records that writes have appended since the store was opened.
+    pub appended_records: u64,
+}
+
+/// Figures of durability since the store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DurabilityStatistics {
+    /// When a write is durable.
+    pub sync: Sync,
+    /// Rounds of `fdatasync` over all logs that had something new.
+    pub syncs: u64,
+    /// Writes that these rounds have made durable.
+    pub synced_writes: u64,
+    /// The duration of the last round, and of the longest one.
+    pub last: Duration,
+    /// See `last`.
+    pub longest: Duration,
+    /// The age of the oldest write that is not known to be durable.
+    pub dirty_age: Duration,
+}
+
+/// Figures of compaction since the store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionStatistics {
+    /// Runs of segments that were rewritten.
+    pub runs: u64,
+    /// Bytes that were read.
+    pub bytes_read: u64,
+    /// Bytes that were written.
+    pub bytes_written: u64,
+    /// The share of one core and of the device that compaction may take, in percent.
+    pub share_percent: u32,
 }
 
 /// Figures of one size class of one time to live: the arenas whose items have about the same time to live and are either small

@@ -188,4 +188,8 @@ impl Engine for Store {
     fn statistics(&self) -> Statistics {
         dispatch!(self, engine => engine.statistics())
     }
+
+    fn notices(&self) -> Vec<Notice> {
+        dispatch!(self, engine => engine.notices())
+    }
 }

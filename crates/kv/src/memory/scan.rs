@@ -78,6 +78,7 @@ impl Memory {
             self.counters.sum(|stripe| &stripe.flushed),
         );
         let mut figures = Statistics {
+            engine: "memory",
             total_items: self.counters.sum(|stripe| &stripe.total_items),
             evictions: self.counters.sum(|stripe| &stripe.evictions),
             evicted_unfetched: self.counters.sum(|stripe| &stripe.evicted_unfetched),

@@ -471,6 +471,7 @@ impl Engine for Simulated {
 
     fn statistics(&self) -> Statistics {
         Statistics {
+            engine: "simulated",
             items: self.machine.len() as u64,
             total_items: self.writes.load(Relaxed),
             item_size_max: ITEM_SIZE_MAX,
