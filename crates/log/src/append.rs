@@ -249,6 +249,7 @@ impl Shared {
         segments.push(segment.clone());
         drop(segments);
         let completed = writer.active.clone();
+        self.activity.completed(completed.bytes());
         writer.replace_active(segment, file);
         writer.completed.push(completed);
         writer.folder_changed = true;

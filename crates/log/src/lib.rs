@@ -52,13 +52,14 @@
 //! - **Files that readers hold do not change.** Truncation and compaction write new files.
 //! - **Compressed batches are carried as they are.** The log does not decompress.
 //!
-//! **Invariant:** nothing here knows a protocol, reads a clock or starts a thread.
+//! **Invariant:** nothing here knows a protocol, starts a thread, or reads a clock but to measure how long a sync takes.
 //! **Invariant:** `unsafe` is confined to `storage/map.rs`.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod activity;
 mod append;
 pub mod batch;
 mod checkpoint;
@@ -83,6 +84,7 @@ mod segment;
 pub mod storage;
 mod sync;
 
+pub use activity::Activity;
 pub use append::Appended;
 pub use cold::{Answer, Cold};
 pub use compaction::{Compacted, Compaction};

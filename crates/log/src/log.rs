@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
 
+use crate::activity::Counters;
 use crate::append::Writer;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Doing, Error};
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) end: AtomicU64,
     pub(crate) synced: AtomicU64,
     pub(crate) failure: Failure,
+    pub(crate) activity: Counters,
     /// True during a rewrite, whose temporary file has a fixed name.
     pub(crate) rewriting: AtomicBool,
     /// Dropped last, after everything above.
@@ -179,6 +181,7 @@ impl Log {
             writer: Mutex::new(writer),
             segments: RwLock::new(segments),
             failure: Failure::default(),
+            activity: Counters::new(active.end(), active.bytes()),
             rewriting: AtomicBool::new(false),
             storage,
             _lock: lock,

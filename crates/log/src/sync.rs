@@ -119,7 +119,8 @@ impl Shared {
         self.failure.check()?;
         let bytes = segment.bytes();
         if segment.synced() < bytes {
-            let synced = segment.file()?.sync();
+            let file = segment.file()?;
+            let synced = self.activity.sync(|| file.sync());
             synced.map_err(|error| self.fail_sync("sync", segment.path(), &error))?;
             segment.set_synced(bytes);
         }

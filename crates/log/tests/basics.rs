@@ -45,6 +45,33 @@ fn what_is_appended_is_read() {
 }
 
 #[test]
+fn figures_begin_with_the_opening() {
+    let folder = Folder::new();
+    let (log, _) = Log::open(folder.path(), small()).unwrap();
+    append_value(&log, "before");
+    log.close().unwrap();
+    drop(log);
+    let (log, _) = Log::open(folder.path(), small()).unwrap();
+    assert_eq!(log.activity(), log::Activity::default());
+    let before = log.bytes();
+    for number in 0..40 {
+        append_value(&log, &number.to_string());
+    }
+    assert!(log.segments().len() > 1, "the appends span segments");
+    let activity = log.activity();
+    assert_eq!(
+        (activity.appended_records, activity.appended_bytes),
+        (40, log.bytes() - before)
+    );
+    assert_eq!((activity.synced_records, activity.syncs), (0, 0));
+    log.sync().unwrap();
+    let activity = log.activity();
+    assert_eq!(activity.synced_records, 40);
+    assert_eq!(activity.syncs, log.segments().len() as u64);
+    assert!(activity.sync_longest >= activity.sync_last && !activity.sync_last.is_zero());
+}
+
+#[test]
 fn bytes_other_than_offset_and_epoch_stay_as_they_came() {
     let folder = Folder::new();
     let (log, _) = Log::open(folder.path(), Options::default()).unwrap();

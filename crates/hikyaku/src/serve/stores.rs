@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kv::{Engine, Store};
+use kv::{Engine, Notice, Store};
 use memcached::Clock;
 
 use super::error::Error;
@@ -57,6 +57,7 @@ impl Stores {
     pub(super) fn close(&self) -> bool {
         let close = |(name, store): (&String, &Arc<Store>)| {
             let closed = store.close();
+            log_notices(name, store);
             match &closed {
                 Ok(()) => tracing::info!(store = %name, "closed the store"),
                 Err(error) => tracing::error!(store = %name, "the last writes may be lost: {error}"),
@@ -79,10 +80,11 @@ impl Stores {
     pub(super) async fn keep(self) {
         loop {
             io::sleep(TICK).await;
-            for store in self.by_name.values() {
+            for (name, store) in &self.by_name {
                 while self.tick(store) {
                     io::yield_now().await;
                 }
+                log_notices(name, store);
             }
         }
     }
@@ -90,6 +92,17 @@ impl Stores {
     /// Does some housekeeping; returns true if there is more to do.
     fn tick(&self, store: &Store) -> bool {
         store.tick(self.clock.now(io::now()), STEPS)
+    }
+}
+
+/// Logs what happened in the background.
+fn log_notices(name: &str, store: &Store) {
+    for notice in store.notices() {
+        match notice {
+            Notice::Succeeded { .. } => tracing::info!(store = %name, "{notice}"),
+            Notice::WritesRefused { .. } => tracing::error!(store = %name, "{notice}"),
+            notice => tracing::warn!(store = %name, "{notice}"),
+        }
     }
 }
 

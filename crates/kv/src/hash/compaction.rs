@@ -24,7 +24,7 @@ use super::index::Location;
 use super::journal::map_segment;
 use super::maps::Map;
 use super::record::{Facts, number_bytes};
-use crate::KEY_LENGTH_MAX;
+use crate::{KEY_LENGTH_MAX, Work};
 
 /// Bytes that are read between two rests.
 const STEP_BYTES: u64 = 256 << 10;
@@ -41,8 +41,17 @@ const ROLL_BYTES_MIN: u64 = 1 << 20;
 pub(super) fn run(shared: &Shared) {
     while !shared.durability.stops_within(PERIOD) {
         for (partition, log) in shared.journals.logs().enumerate() {
-            // A run that cannot be rewritten stays as it is.
-            while let Ok(true) = compact(shared, partition as u32, &log, ROLL_BYTES_MIN) {}
+            loop {
+                match compact(shared, partition as u32, &log, ROLL_BYTES_MIN) {
+                    Ok(true) => shared.durability.health.succeeded(Work::Compaction),
+                    Ok(false) => break,
+                    // The run stays as it is.
+                    Err(error) => {
+                        shared.durability.health.failed(Work::Compaction, &error);
+                        break;
+                    }
+                }
+            }
         }
     }
 }
@@ -110,9 +119,14 @@ fn rewrite(
         }
     }
     let moves = judge.moves;
+    let (read, written) = rewrite.bytes();
+    let counters = &shared.counters.compaction;
+    counters.bytes_read.fetch_add(read, Relaxed);
+    counters.bytes_written.fetch_add(written, Relaxed);
     let Some(replaced) = rewrite.install()? else {
         return Ok(false);
     };
+    counters.runs.fetch_add(1, Relaxed);
     relocate(shared, partition, &replaced, &moves)?;
     for old in &replaced.old {
         if let Some((number, _)) = maps.get(&old.id()) {
@@ -134,6 +148,11 @@ fn maps_of(shared: &Shared, partition: u32) -> HashMap<SegmentId, (u16, Arc<Map>
 fn live_percent(map: &Map) -> u64 {
     let (records, live) = (map.records.load(Relaxed), map.live.load(Relaxed));
     (live * 100).checked_div(records).unwrap_or(100)
+}
+
+/// About how many bytes of a segment are of live records.
+pub(super) fn live_bytes(map: &Map) -> u64 {
+    map.segment.bytes() * live_percent(map).min(100) / 100
 }
 
 /// The first run of adjacent complete segments that have many dead records and fit into one.

@@ -10,14 +10,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::Journals;
 use super::journal::store_error;
 use crate::commits::Commits;
-use crate::{Commit, StoreError};
+use crate::health::Health;
+use crate::{Commit, StoreError, Work};
 
 /// The time between two rounds of `interval`.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -60,8 +61,10 @@ pub(super) struct Durability {
     request: Mutex<Request>,
     asked: Condvar,
     stopping: Condvar,
-    /// Rounds that were made, and writes that they served.
-    pub(super) rounds: AtomicU64,
+    /// When every write before was last known to be durable.
+    clean: Mutex<Option<Instant>>,
+    /// The failures of all background work of the store.
+    pub(super) health: Health,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +106,17 @@ impl Durability {
         Ok(())
     }
 
+    /// Refuses all writes from now on, for this reason.
+    pub(super) fn refuse(&self, error: &log::Error) {
+        self.health.refuse(error);
+        self.fail(store_error(error));
+    }
+
+    /// The age of the oldest write that may not be durable; at most a second too large.
+    pub(super) fn dirty_age(&self) -> Duration {
+        self.clean.lock().map_or(Duration::ZERO, |clean| clean.elapsed())
+    }
+
     /// Refuses all writes from now on.
     pub(super) fn fail(&self, error: StoreError) {
         self.failed.store(true, Ordering::Release);
@@ -129,29 +143,43 @@ impl Durability {
     /// Rests for some time; true if the threads shall end.
     pub(super) fn stops_within(&self, time: Duration) -> bool {
         let mut request = self.request.lock();
-        let until = std::time::Instant::now() + time;
+        let until = Instant::now() + time;
         while !request.stop && !self.stopping.wait_until(&mut request, until).timed_out() {}
         request.stop
     }
 
     /// The thread's work, until it is stopped.
     pub(super) fn run(&self, journals: &Journals) {
-        let (mut done, mut checkpoint) = (0, std::time::Instant::now());
+        let (mut done, mut checkpoint) = (0, Instant::now());
         while self.wait() {
-            let last = self.points.load(Ordering::Acquire);
-            if last != done && self.sync != Sync::None {
-                if let Err(error) = self.round(journals) {
-                    self.fail(error);
-                    return;
-                }
+            let (last, began) = (self.points.load(Ordering::Acquire), Instant::now());
+            let round = last != done && self.sync != Sync::None;
+            if round && self.round(journals).is_err() {
+                return;
+            }
+            let checkpoint_due = checkpoint.elapsed() >= CHECKPOINT;
+            let checkpointed = checkpoint_due && self.checkpoint(journals);
+            if checkpoint_due {
+                checkpoint = Instant::now();
+            }
+            if round || checkpointed || last == done {
+                *self.clean.lock() = Some(began);
                 done = last;
             }
-            if checkpoint.elapsed() >= CHECKPOINT {
-                checkpoint = std::time::Instant::now();
-                // Without a checkpoint, more has to be checked after a crash.
-                let _ = journals.logs().try_for_each(|log| log.checkpoint());
-            }
         }
+    }
+
+    /// Writes the checkpoints of all logs. Without one, more has to be checked after a crash.
+    pub(super) fn checkpoint(&self, journals: &Journals) -> bool {
+        let mut result = Ok(());
+        for log in journals.logs() {
+            result = log.checkpoint().and(result);
+        }
+        match &result {
+            Ok(()) => self.health.succeeded(Work::Checkpoint),
+            Err(error) => self.health.failed(Work::Checkpoint, error),
+        }
+        result.is_ok()
     }
 
     /// Waits for the next round; false if there is none.
@@ -167,13 +195,15 @@ impl Durability {
     /// Syncs all logs.
     ///
     /// # Errors
-    /// A device failed, and may have lost writes.
-    pub(super) fn round(&self, journals: &Journals) -> Result<(), StoreError> {
+    /// A device failed, and may have lost writes; all writes are refused from now on.
+    pub(super) fn round(&self, journals: &Journals) -> Result<(), log::Error> {
         let last = self.points.load(Ordering::Acquire);
         for log in journals.logs() {
-            log.sync().map_err(|error| store_error(&error))?;
+            log.sync().inspect_err(|error| {
+                self.health.failed(Work::Sync, error);
+                self.refuse(error);
+            })?;
         }
-        self.rounds.fetch_add(1, Ordering::Relaxed);
         self.commits.reach(last);
         Ok(())
     }

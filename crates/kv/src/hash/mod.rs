@@ -16,6 +16,7 @@
 
 mod compaction;
 mod durability;
+mod figures;
 mod folder;
 mod index;
 mod journal;
@@ -41,10 +42,11 @@ use crate::entry;
 use crate::observer::Observers;
 use crate::{
     Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, KEY_LENGTH_MAX, Key,
-    Marks, Now, Observation, Observer, Pinned, Statistics, StoreError, Stored,
+    Marks, Notice, Now, Observation, Observer, Pinned, Statistics, StoreError, Stored,
 };
 use durability::Durability;
 pub use durability::Sync;
+use figures::Counters;
 use folder::{Folder, Meta};
 use index::{FETCHED, Found, Guard, Index, SHARDS, WON};
 use journal::{Flush, Journal, store_error};
@@ -142,30 +144,6 @@ struct Shared {
 /// The logs of all partitions.
 #[derive(Debug)]
 struct Journals(Box<[Journal]>);
-
-/// Counts of events.
-#[derive(Debug, Default)]
-struct Counters {
-    stored: AtomicU64,
-    expired: AtomicU64,
-    expired_unfetched: AtomicU64,
-    read_expired: AtomicU64,
-    flushed: AtomicU64,
-}
-
-impl Counters {
-    fn stored(&self) {
-        self.stored.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn expired(&self, fetched: bool, read: bool) {
-        self.expired.fetch_add(1, Ordering::Relaxed);
-        self.read_expired.fetch_add(u64::from(read), Ordering::Relaxed);
-        if !fetched {
-            self.expired_unfetched.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
 
 impl Journals {
     #[inline]
@@ -631,25 +609,11 @@ impl Engine for Hash {
     }
 
     fn statistics(&self) -> Statistics {
-        let shared = &*self.shared;
-        let (table_bytes, items) = shared.index.size();
-        let counters = &shared.counters;
-        let [expired, flushed] =
-            [&counters.expired, &counters.flushed].map(|count| count.load(Ordering::Relaxed));
-        let bytes = shared.journals.logs().map(|log| log.bytes()).sum();
-        Statistics {
-            items,
-            total_items: counters.stored.load(Ordering::Relaxed),
-            bytes,
-            expired,
-            reclaimed: expired + flushed,
-            expired_unfetched: counters.expired_unfetched.load(Ordering::Relaxed),
-            read_expired: counters.read_expired.load(Ordering::Relaxed),
-            flushed,
-            used: table_bytes,
-            table_bytes,
-            item_size_max: shared.settings.item_size_max,
-            ..Statistics::default()
-        }
+        self.shared.figures()
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.shared.look_for_refusals();
+        self.shared.durability.health.notices()
     }
 }

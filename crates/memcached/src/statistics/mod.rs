@@ -4,6 +4,7 @@
 //! here: slabs never move, so `slabs_moved` is 0.
 
 mod classes;
+mod store;
 
 pub(crate) use classes::first_class;
 
@@ -71,6 +72,8 @@ pub(crate) fn general(service: &Service, tell: &mut Tell<'_>) {
     machinery(service, tell);
     encryption(service, tell);
     items_in_all(service, tell);
+    let now = service.clock.now(std::time::Instant::now());
+    store::tell_all(&service.store.statistics(), now.0.into(), tell);
 }
 
 fn process(service: &Service, tell: &mut Tell<'_>) {
@@ -97,18 +100,6 @@ fn connections(service: &Service, tell: &mut Tell<'_>) {
     tell("total_connections", &service.loops.ever().total_connections);
     tell("rejected_connections", &service.rejected());
     tell("connection_structures", &open);
-    for name in ["response_obj_oom", "response_obj_count", "response_obj_bytes"] {
-        tell(name, &0);
-    }
-    for name in [
-        "read_buf_count",
-        "read_buf_bytes",
-        "read_buf_bytes_free",
-        "read_buf_oom",
-        "reserved_fds",
-    ] {
-        tell(name, &0);
-    }
 }
 
 fn commands(service: &Service, tell: &mut Tell<'_>) {
@@ -155,32 +146,15 @@ fn memory(service: &Service, tell: &mut Tell<'_>) {
     tell("conn_yields", &service.loops.since_reset().conn_yields);
     tell("hash_power_level", &store.buckets.checked_ilog2().unwrap_or(0));
     tell("hash_bytes", &store.table_bytes);
-    tell("hash_is_expanding", &0);
 }
 
 fn machinery(service: &Service, tell: &mut Tell<'_>) {
-    for name in [
-        "slab_reassign_rescues",
-        "slab_reassign_chunk_rescues",
-        "slab_reassign_inline_reclaim",
-        "slab_reassign_busy_items",
-        "slab_reassign_busy_deletes",
-        "slab_reassign_busy_nomem",
-    ] {
-        tell(name, &0);
-    }
-    tell("slab_reassign_last_busy_status", &"none");
-    tell("slab_reassign_running", &0);
-    tell("slabs_moved", &0);
     tell("malloc_fails", &since_reset(service).out_of_memory);
     let (watchers, sent, skipped) = service.hub.counts();
-    tell("log_worker_dropped", &0);
     tell("log_worker_written", &sent);
     tell("log_watcher_skipped", &skipped);
     tell("log_watcher_sent", &sent);
     tell("log_watchers", &watchers);
-    tell("unexpected_napi_ids", &0);
-    tell("round_robin_fallback", &0);
 }
 
 /// Listeners that encrypt tell how that goes.
@@ -201,14 +175,11 @@ fn items_in_all(service: &Service, tell: &mut Tell<'_>) {
     tell("bytes", &store.bytes);
     tell("curr_items", &store.items);
     tell("total_items", &store.total_items);
-    tell("slab_global_page_pool", &0);
     tell("expired_unfetched", &store.expired_unfetched);
     tell("evicted_unfetched", &store.evicted_unfetched);
     tell("evictions", &store.evictions);
     tell("reclaimed", &store.reclaimed);
-    for name in ["crawler_reclaimed", "crawler_items_checked", "lrutail_reflocked"] {
-        tell(name, &0);
-    }
+    tell("lrutail_reflocked", &0);
 }
 
 /// The store's figures; what counts events counts those since `stats reset`.
