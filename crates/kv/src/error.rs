@@ -107,3 +107,16 @@ pub enum StoreError {
         length: usize,
     },
 }
+
+impl From<&log::Error> for StoreError {
+    fn from(error: &log::Error) -> StoreError {
+        use std::io::ErrorKind;
+        match error {
+            log::Error::Full { .. } => StoreError::Full,
+            log::Error::Failed { .. } => StoreError::Unavailable,
+            log::Error::Io { source, .. } => StoreError::Io(source.kind()),
+            log::Error::Corrupt { .. } => StoreError::Io(ErrorKind::InvalidData),
+            _ => StoreError::Io(ErrorKind::Other),
+        }
+    }
+}

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::hash::{Hash, PARTITIONS_MAX, Settings, Sync};
+use crate::durability::Sync;
+use crate::hash::{Hash, PARTITIONS_MAX, Settings};
 use crate::memory::{CAPACITY_MAX, CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN, Memory};
 use crate::{Error, Notice, Size, Store, parse_size};
 

@@ -23,7 +23,8 @@ use super::Shared;
 use super::index::Location;
 use super::journal::map_segment;
 use super::maps::Map;
-use super::record::{Facts, number_bytes};
+use crate::durability::Logs;
+use crate::record::{Facts, number_bytes};
 use crate::{KEY_LENGTH_MAX, Work};
 
 /// Bytes that are read between two rests.
@@ -191,7 +192,7 @@ fn relocate(
     let new = replaced.new.clone();
     let path = new.path().to_owned();
     let active = map_segment(&shared.maps, new, partition, 0);
-    let active = active.map_err(|error| super::folder::failed("map", &path, error))?;
+    let active = active.map_err(|error| crate::folder::failed("map", &path, error))?;
     for (hash, old, position) in moves {
         let mut guard = shared.index.lock(*hash, &shared.maps);
         if let Some(found) = guard.find_location(*old) {

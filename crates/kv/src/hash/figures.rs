@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Shared;
 use super::compaction::live_bytes;
+use crate::durability::Logs;
 use crate::{CompactionStatistics, DurabilityStatistics, LogStatistics, Statistics};
 
 /// Counts of events.

@@ -30,9 +30,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::maps::{Map, Maps};
-use super::record::Record;
 use crate::StoreError;
 use crate::memory::prefetch;
+use crate::record::Record;
 
 /// Shards of an index: as many threads can use it at once, and growing one is done in less than a millisecond.
 pub(super) const SHARDS: usize = 1024;

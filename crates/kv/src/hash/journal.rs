@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 
 use super::index::Location;
 use super::maps::{Map, Maps};
-use super::record::{self, Facts};
+use crate::record::{self, Facts};
 use crate::{Now, StoreError};
 
 /// The type of the control record that says that everything is flushed. Kafka's own types are below 10.
@@ -163,7 +163,7 @@ impl Writer {
         let log = self.log.as_ref().ok_or(StoreError::Unavailable)?;
         let appended = log
             .append(&[self.builder.finish()], milliseconds(now))
-            .map_err(|error| store_error(&error))?;
+            .map_err(|error| StoreError::from(&error))?;
         if self
             .active
             .as_ref()
@@ -171,7 +171,7 @@ impl Writer {
         {
             let segment = log
                 .segment(appended.segment)
-                .map_err(|error| store_error(&error))?;
+                .map_err(|error| StoreError::from(&error))?;
             let active = map_segment(maps, segment, journal.partition, journal.segment_bytes);
             self.active = Some(active.map_err(|error| StoreError::Io(error.kind()))?);
         }
@@ -227,17 +227,6 @@ fn too_large(_: BatchError) -> StoreError {
     StoreError::TooLarge {
         size: log::batch::BATCH_BYTES_MAX,
         max: log::batch::BATCH_BYTES_MAX,
-    }
-}
-
-/// Converts an error of the log to one of the store.
-pub(super) fn store_error(error: &log::Error) -> StoreError {
-    match error {
-        log::Error::Full { .. } => StoreError::Full,
-        log::Error::Failed { .. } => StoreError::Unavailable,
-        log::Error::Io { source, .. } => StoreError::Io(source.kind()),
-        log::Error::Corrupt { .. } => StoreError::Io(io::ErrorKind::InvalidData),
-        _ => StoreError::Io(io::ErrorKind::Other),
     }
 }
 

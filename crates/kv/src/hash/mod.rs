@@ -15,14 +15,11 @@
 //! **Invariant:** no lock of the index is held while the device is waited for.
 
 mod compaction;
-mod durability;
 mod figures;
-mod folder;
 mod index;
 mod journal;
 mod maps;
 mod partition;
-mod record;
 mod recovery;
 #[cfg(test)]
 mod tests;
@@ -38,21 +35,20 @@ use log::{Log, Options};
 use parking_lot::Mutex;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 
+use crate::durability::{Durability, Logs, Sync};
 use crate::entry;
+use crate::folder::{self, Folder, Kind, Meta};
 use crate::observer::Observers;
+use crate::record::{self, Record};
 use crate::{
     Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, KEY_LENGTH_MAX, Key,
     Marks, Notice, Now, Observation, Observer, Pinned, Statistics, StoreError, Stored,
 };
-use durability::Durability;
-pub use durability::Sync;
 use figures::Counters;
-use folder::{Folder, Meta};
 use index::{FETCHED, Found, Guard, Index, SHARDS, WON};
-use journal::{Flush, Journal, store_error};
+use journal::{Flush, Journal};
 use maps::Maps;
-pub(crate) use partition::PARTITIONS_MAX;
-use record::Record;
+pub(crate) use partition::{PARTITIONS_MAX, murmur2};
 
 /// Values of this length and more are handed out as references to the page cache.
 const LARGE: u64 = 16 << 10;
@@ -150,8 +146,10 @@ impl Journals {
     fn of(&self, key: &[u8]) -> &Journal {
         &self.0[partition::partition_of(key, self.0.len() as u32) as usize]
     }
+}
 
-    fn logs(&self) -> impl Iterator<Item = Log> + '_ {
+impl Logs for Journals {
+    fn logs(&self) -> impl Iterator<Item = Log> {
         self.0.iter().filter_map(Journal::log)
     }
 }
@@ -174,7 +172,7 @@ impl Hash {
         path: &Path,
         settings: Settings,
     ) -> Result<(Hash, Vec<log::Recovery>), Error> {
-        let folder = Folder::lock(storage.clone(), path)?;
+        let folder = Folder::lock(storage.clone(), path, Kind::Hash)?;
         let meta = match folder.read()? {
             Some(meta) => Meta {
                 epoch: meta.epoch + 1,
@@ -508,7 +506,7 @@ impl Engine for Hash {
         let logs: Vec<Log> = shared.journals.0.iter().filter_map(Journal::take_log).collect();
         let mut result = shared.durability.check();
         for log in &logs {
-            result = result.and(log.close().map_err(|error| store_error(&error)));
+            result = result.and(log.close().map_err(|error| StoreError::from(&error)));
         }
         match result {
             Ok(()) => shared.durability.commits.reach(shared.durability.last().0),

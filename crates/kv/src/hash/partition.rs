@@ -18,7 +18,7 @@ pub(super) fn partition_of(key: &[u8], partitions: u32) -> u32 {
 
 /// MurmurHash2 of 32 bits, with the seed of Kafka's clients.
 #[inline]
-pub(super) fn murmur2(bytes: &[u8]) -> u32 {
+pub(crate) fn murmur2(bytes: &[u8]) -> u32 {
     let mut hash = SEED ^ bytes.len() as u32;
     let (words, rest) = bytes.as_chunks::<4>();
     for word in words {

@@ -11,8 +11,8 @@ use log::{Error, Location as LogLocation, Log};
 use super::index::{Index, Location, Slot};
 use super::journal::{Active, Flush, map_segment};
 use super::maps::Maps;
-use super::record::Facts;
 use crate::KEY_LENGTH_MAX;
+use crate::record::Facts;
 
 /// The structures that recovery fills.
 pub(super) struct Recovery<'a> {
@@ -59,7 +59,7 @@ impl Recovery<'_> {
         for segment in log.segments() {
             let (path, has_flushed) = (segment.path().to_owned(), segment.base() < flushed);
             let active = map_segment(self.maps, segment, partition, self.segment_bytes);
-            let active = active.map_err(|error| super::folder::failed("map", &path, error))?;
+            let active = active.map_err(|error| crate::folder::failed("map", &path, error))?;
             // Flushed records are not read; one stands for all of them.
             active.map.records.store(u64::from(has_flushed), Relaxed);
             segments.push(active);

@@ -4,8 +4,8 @@
 
 use super::Hash;
 use super::index::{FETCHED, Found, Guard, Slot, WON};
-use super::record::Facts;
 use crate::decision::Cas;
+use crate::record::Facts;
 use crate::{
     Access, Change, Commit, Decision, Edit, Engine, Entry, Key, Need, New, Payload, StoreError, Stored,
 };

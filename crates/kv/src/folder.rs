@@ -9,29 +9,53 @@ use std::sync::Arc;
 use log::Error;
 use log::storage::{Lock, Storage, read_whole, write_whole};
 
-use super::partition::{PARTITIONS_MAX, murmur2};
+use crate::hash::{PARTITIONS_MAX, murmur2};
 
 const NAME: &str = "store";
 const LOCK_NAME: &str = "LOCK";
 const VERSION: u32 = 1;
-/// The first word of the file.
-const MAGIC: &str = "hikyaku-store";
 /// The file has about 60 bytes.
 const BYTES_MAX: u64 = 4096;
 
+/// The engine that a folder belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Hash,
+    Tree,
+}
+
+impl Kind {
+    /// The first word of the file.
+    fn magic(self) -> &'static str {
+        match self {
+            Kind::Hash => "hikyaku-store",
+            Kind::Tree => "hikyaku-tree",
+        }
+    }
+
+    /// Why a file of the other kind is refused.
+    fn refusal(self) -> &'static str {
+        match self {
+            Kind::Hash => "it is a hash store; name it hash:PATH",
+            Kind::Tree => "it is a tree store; name it tree:PATH",
+        }
+    }
+}
+
 /// The content of the folder's own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Meta {
-    pub(super) partitions: u32,
+pub(crate) struct Meta {
+    pub(crate) partitions: u32,
     /// How often the store was opened. It is a part of every CAS, so that none is given out twice.
-    pub(super) epoch: u32,
+    pub(crate) epoch: u32,
 }
 
 /// A folder that this process has locked.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     storage: Arc<dyn Storage>,
     path: PathBuf,
+    kind: Kind,
     _lock: Lock,
 }
 
@@ -40,7 +64,7 @@ impl Folder {
     ///
     /// # Errors
     /// It is in use, or cannot be created.
-    pub(super) fn lock(storage: Arc<dyn Storage>, path: &Path) -> Result<Folder, Error> {
+    pub(crate) fn lock(storage: Arc<dyn Storage>, path: &Path, kind: Kind) -> Result<Folder, Error> {
         let fail = |doing, source| failed(doing, path, source);
         storage
             .create_folder(path)
@@ -51,6 +75,7 @@ impl Folder {
             Ok(lock) => Ok(Folder {
                 storage,
                 path: path.to_owned(),
+                kind,
                 _lock: lock,
             }),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Error::Locked {
@@ -64,7 +89,7 @@ impl Folder {
     }
 
     /// The folder of a partition's log.
-    pub(super) fn partition(&self, number: u32) -> PathBuf {
+    pub(crate) fn partition(&self, number: u32) -> PathBuf {
         self.path.join(number.to_string())
     }
 
@@ -72,7 +97,7 @@ impl Folder {
     ///
     /// # Errors
     /// The file is damaged, of another program or of a newer version, or the folder has other files.
-    pub(super) fn read(&self) -> Result<Option<Meta>, Error> {
+    pub(crate) fn read(&self) -> Result<Option<Meta>, Error> {
         let path = self.path.join(NAME);
         let bytes = match read_whole(&*self.storage, &path, BYTES_MAX) {
             Ok(bytes) => bytes,
@@ -83,16 +108,16 @@ impl Folder {
             Err(error) => return Err(failed("read", &path, error)),
         };
         let text = str::from_utf8(&bytes).map_err(|_| foreign(&path, "it is not text"))?;
-        parse(&path, text).map(Some)
+        parse(&path, self.kind, text).map(Some)
     }
 
     /// Replaces the file in one step, and makes that durable.
     ///
     /// # Errors
     /// Those of the system.
-    pub(super) fn write(&self, meta: Meta) -> Result<(), Error> {
+    pub(crate) fn write(&self, meta: Meta) -> Result<(), Error> {
         let path = self.path.join(NAME);
-        write_whole(&*self.storage, &path, meta.text().as_bytes())
+        write_whole(&*self.storage, &path, meta.text(self.kind).as_bytes())
             .and_then(|()| self.storage.sync_folder(&self.path))
             .map_err(|error| failed("write", &path, error))
     }
@@ -115,19 +140,29 @@ impl Folder {
 }
 
 impl Meta {
-    fn text(&self) -> String {
+    fn text(&self, kind: Kind) -> String {
         let Meta { partitions, epoch } = self;
-        let text = format!("{MAGIC} {VERSION}\npartitions {partitions}\nepoch {epoch}\n");
+        let magic = kind.magic();
+        let text = format!("{magic} {VERSION}\npartitions {partitions}\nepoch {epoch}\n");
         format!("{text}check {:08x}\n", murmur2(text.as_bytes()))
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Meta, Error> {
+fn parse(path: &Path, kind: Kind, text: &str) -> Result<Meta, Error> {
     let mut lines = text.lines();
-    let version = lines
+    let (word, version) = lines
         .next()
-        .and_then(|line| line.strip_prefix(MAGIC)?.trim().parse().ok());
-    let version: u32 = version.ok_or_else(|| foreign(path, "it does not begin with \"hikyaku-store\""))?;
+        .and_then(|line| line.split_once(' '))
+        .unwrap_or_default();
+    if let Some(other) = [Kind::Hash, Kind::Tree]
+        .into_iter()
+        .find(|other| *other != kind && other.magic() == word)
+    {
+        return Err(foreign(path, other.refusal()));
+    }
+    let version = version.trim().parse().ok().filter(|_| word == kind.magic());
+    let version: u32 =
+        version.ok_or_else(|| foreign(path, &format!("it does not begin with {:?}", kind.magic())))?;
     if version > VERSION {
         return Err(Error::FutureVersion {
             path: path.to_owned(),
@@ -139,7 +174,7 @@ fn parse(path: &Path, text: &str) -> Result<Meta, Error> {
     let meta = number("partitions ").zip(number("epoch "));
     let meta = meta.map(|(partitions, epoch)| Meta { partitions, epoch });
     // Written again, it is the same text: nothing of it was changed.
-    match meta.filter(|meta| meta.text() == text && (1..=PARTITIONS_MAX).contains(&meta.partitions)) {
+    match meta.filter(|meta| meta.text(kind) == text && (1..=PARTITIONS_MAX).contains(&meta.partitions)) {
         Some(meta) => Ok(meta),
         None => Err(foreign(path, "it is damaged")),
     }
@@ -153,7 +188,7 @@ fn foreign(path: &Path, reason: &str) -> Error {
 }
 
 /// An error of the system.
-pub(super) fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
+pub(crate) fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
     let path = path.to_owned();
     match source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Error::Full { doing, path, source },
@@ -173,23 +208,23 @@ mod tests {
             epoch: 41,
         };
         let path = Path::new("store");
-        let text = meta.text();
-        assert_eq!(parse(path, &text).unwrap(), meta);
+        let text = meta.text(Kind::Hash);
+        assert_eq!(parse(path, Kind::Hash, &text).unwrap(), meta);
         for at in 0..text.len() {
             for bit in 0..7 {
                 let mut bytes = text.clone().into_bytes();
                 bytes[at] ^= 1 << bit;
                 let changed = String::from_utf8(bytes).unwrap();
-                assert!(parse(path, &changed).is_err(), "{changed:?}");
+                assert!(parse(path, Kind::Hash, &changed).is_err(), "{changed:?}");
             }
-            assert!(parse(path, &text[..at]).is_err(), "{at}");
+            assert!(parse(path, Kind::Hash, &text[..at]).is_err(), "{at}");
         }
     }
 
     #[test]
     fn a_newer_version_is_named() {
         let text = "hikyaku-store 2\nsomething else\n";
-        let error = parse(Path::new("x/store"), text).unwrap_err();
+        let error = parse(Path::new("x/store"), Kind::Hash, text).unwrap_err();
         assert!(matches!(
             error,
             Error::FutureVersion {
@@ -198,5 +233,18 @@ mod tests {
                 ..
             }
         ));
+    }
+
+    #[test]
+    fn a_store_of_another_engine_is_named() {
+        let meta = Meta {
+            partitions: 1,
+            epoch: 1,
+        };
+        let path = Path::new("store");
+        let error = parse(path, Kind::Hash, &meta.text(Kind::Tree)).unwrap_err();
+        assert!(error.to_string().contains("it is a tree store"), "{error}");
+        let error = parse(path, Kind::Tree, &meta.text(Kind::Hash)).unwrap_err();
+        assert!(error.to_string().contains("it is a hash store"), "{error}");
     }
 }

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::Journals;
-use super::journal::store_error;
+use log::Log;
+
 use crate::commits::Commits;
 use crate::health::Health;
 use crate::{Commit, StoreError, Work};
@@ -24,6 +24,12 @@ use crate::{Commit, StoreError, Work};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The time between two checkpoints, which bound what has to be checked after a crash.
 const CHECKPOINT: Duration = Duration::from_secs(60);
+
+/// The logs of a store.
+pub(crate) trait Logs {
+    /// Those that are open.
+    fn logs(&self) -> impl Iterator<Item = Log>;
+}
 
 /// When a write is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,11 +57,11 @@ impl Sync {
 
 /// The state that writers and the thread share.
 #[derive(Debug, Default)]
-pub(super) struct Durability {
-    pub(super) sync: Sync,
+pub(crate) struct Durability {
+    pub(crate) sync: Sync,
     /// The number of writes.
     points: AtomicU64,
-    pub(super) commits: Arc<Commits>,
+    pub(crate) commits: Arc<Commits>,
     /// True once writes are refused.
     failed: AtomicBool,
     request: Mutex<Request>,
@@ -64,7 +70,7 @@ pub(super) struct Durability {
     /// When every write before was last known to be durable.
     clean: Mutex<Option<Instant>>,
     /// The failures of all background work of the store.
-    pub(super) health: Health,
+    pub(crate) health: Health,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +80,7 @@ struct Request {
 }
 
 impl Durability {
-    pub(super) fn new(sync: Sync) -> Durability {
+    pub(crate) fn new(sync: Sync) -> Durability {
         Durability {
             sync,
             ..Durability::default()
@@ -83,7 +89,7 @@ impl Durability {
 
     /// The point of a write that was appended.
     #[inline]
-    pub(super) fn appended(&self) -> Commit {
+    pub(crate) fn appended(&self) -> Commit {
         let point = self.points.fetch_add(1, Ordering::AcqRel) + 1;
         match self.sync {
             Sync::Commit => Commit(point),
@@ -92,14 +98,14 @@ impl Durability {
     }
 
     /// The point of the last write.
-    pub(super) fn last(&self) -> Commit {
+    pub(crate) fn last(&self) -> Commit {
         Commit(self.points.load(Ordering::Acquire))
     }
 
     /// # Errors
     /// Writes are refused.
     #[inline]
-    pub(super) fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
         if self.failed.load(Ordering::Acquire) {
             return Err(StoreError::Unavailable);
         }
@@ -107,24 +113,24 @@ impl Durability {
     }
 
     /// Refuses all writes from now on, for this reason.
-    pub(super) fn refuse(&self, error: &log::Error) {
+    pub(crate) fn refuse(&self, error: &log::Error) {
         self.health.refuse(error);
-        self.fail(store_error(error));
+        self.fail(StoreError::from(error));
     }
 
     /// The age of the oldest write that may not be durable; at most a second too large.
-    pub(super) fn dirty_age(&self) -> Duration {
+    pub(crate) fn dirty_age(&self) -> Duration {
         self.clean.lock().map_or(Duration::ZERO, |clean| clean.elapsed())
     }
 
     /// Refuses all writes from now on.
-    pub(super) fn fail(&self, error: StoreError) {
+    pub(crate) fn fail(&self, error: StoreError) {
         self.failed.store(true, Ordering::Release);
         self.commits.fail(error);
     }
 
     /// Begins a round, or makes another one follow that is under way.
-    pub(super) fn request(&self) {
+    pub(crate) fn request(&self) {
         let mut request = self.request.lock();
         if !request.sync {
             request.sync = true;
@@ -134,14 +140,14 @@ impl Durability {
     }
 
     /// Ends the threads.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.request.lock().stop = true;
         self.asked.notify_all();
         self.stopping.notify_all();
     }
 
     /// Rests for some time; true if the threads shall end.
-    pub(super) fn stops_within(&self, time: Duration) -> bool {
+    pub(crate) fn stops_within(&self, time: Duration) -> bool {
         let mut request = self.request.lock();
         let until = Instant::now() + time;
         while !request.stop && !self.stopping.wait_until(&mut request, until).timed_out() {}
@@ -149,16 +155,16 @@ impl Durability {
     }
 
     /// The thread's work, until it is stopped.
-    pub(super) fn run(&self, journals: &Journals) {
+    pub(crate) fn run(&self, store: &impl Logs) {
         let (mut done, mut checkpoint) = (0, Instant::now());
         while self.wait() {
             let (last, began) = (self.points.load(Ordering::Acquire), Instant::now());
             let round = last != done && self.sync != Sync::None;
-            if round && self.round(journals).is_err() {
+            if round && self.round(store).is_err() {
                 return;
             }
             let checkpoint_due = checkpoint.elapsed() >= CHECKPOINT;
-            let checkpointed = checkpoint_due && self.checkpoint(journals);
+            let checkpointed = checkpoint_due && self.checkpoint(store);
             if checkpoint_due {
                 checkpoint = Instant::now();
             }
@@ -170,9 +176,9 @@ impl Durability {
     }
 
     /// Writes the checkpoints of all logs. Without one, more has to be checked after a crash.
-    pub(super) fn checkpoint(&self, journals: &Journals) -> bool {
+    pub(crate) fn checkpoint(&self, store: &impl Logs) -> bool {
         let mut result = Ok(());
-        for log in journals.logs() {
+        for log in store.logs() {
             result = log.checkpoint().and(result);
         }
         match &result {
@@ -196,9 +202,9 @@ impl Durability {
     ///
     /// # Errors
     /// A device failed, and may have lost writes; all writes are refused from now on.
-    pub(super) fn round(&self, journals: &Journals) -> Result<(), log::Error> {
+    pub(crate) fn round(&self, store: &impl Logs) -> Result<(), log::Error> {
         let last = self.points.load(Ordering::Acquire);
-        for log in journals.logs() {
+        for log in store.logs() {
             log.sync().inspect_err(|error| {
                 self.health.failed(Work::Sync, error);
                 self.refuse(error);

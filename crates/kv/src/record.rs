@@ -15,27 +15,27 @@ const FLAGS: &[u8] = b"f";
 const STALE: &[u8] = b"s";
 
 /// The most bytes of a record beside its key and its value, and of the batch around it.
-pub(super) const OVERHEAD_MAX: u64 = 256;
+pub(crate) const OVERHEAD_MAX: u64 = 256;
 
 /// The facts about an item, stored beside its key and its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
-    pub(super) flags: u32,
-    pub(super) expiry: Expiry,
-    pub(super) cas: u64,
-    pub(super) stale: bool,
+pub(crate) struct Facts {
+    pub(crate) flags: u32,
+    pub(crate) expiry: Expiry,
+    pub(crate) cas: u64,
+    pub(crate) stale: bool,
 }
 
 /// A record, read in place from its key on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<'a> {
-    pub(super) key: &'a [u8],
-    pub(super) value: &'a [u8],
-    pub(super) facts: Facts,
+pub(crate) struct Record<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) value: &'a [u8],
+    pub(crate) facts: Facts,
 }
 
 /// Adds a tombstone to a batch.
-pub(super) fn push_tombstone(builder: &mut Builder, timestamp: i64, key: &[u8]) -> Result<(), BatchError> {
+pub(crate) fn push_tombstone(builder: &mut Builder, timestamp: i64, key: &[u8]) -> Result<(), BatchError> {
     let record = NewRecord {
         timestamp,
         key: Some(key),
@@ -45,7 +45,7 @@ pub(super) fn push_tombstone(builder: &mut Builder, timestamp: i64, key: &[u8]) 
 }
 
 /// Adds an item to a batch, and returns the position of its key in it.
-pub(super) fn push(
+pub(crate) fn push(
     builder: &mut Builder,
     timestamp: i64,
     key: &[u8],
@@ -88,7 +88,7 @@ pub(super) fn push(
 }
 
 /// The bytes of a length as [`take_number`] reads it.
-pub(super) fn number_bytes(length: usize) -> usize {
+pub(crate) fn number_bytes(length: usize) -> usize {
     let bits = usize::BITS - (length << 1 | 1).leading_zeros();
     (bits as usize).div_ceil(7)
 }
@@ -99,7 +99,7 @@ impl<'a> Record<'a> {
     /// # Errors
     /// The bytes do not form such a record. They did when the index was filled, so the device has changed them.
     #[inline]
-    pub(super) fn read(bytes: &'a [u8], key_length: usize) -> io::Result<Record<'a>> {
+    pub(crate) fn read(bytes: &'a [u8], key_length: usize) -> io::Result<Record<'a>> {
         Record::parse(bytes, key_length).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
@@ -139,13 +139,13 @@ impl Facts {
     }
 
     /// True if the item has no expiry.
-    pub(super) fn endless(&self) -> bool {
+    pub(crate) fn endless(&self) -> bool {
         self.expiry == Expiry::Never
     }
 
     /// The facts that the headers of a record tell. Unknown headers mean nothing, so that records of Kafka's producers are
     /// items, too.
-    pub(super) fn of(record: &log::batch::Record<'_>) -> Facts {
+    pub(crate) fn of(record: &log::batch::Record<'_>) -> Facts {
         let mut facts = Facts::default();
         for header in record.headers() {
             facts.note(header.key, header.value.unwrap_or_default());
