@@ -14,7 +14,7 @@ use crate::hash::{PARTITIONS_MAX, murmur2};
 const NAME: &str = "store";
 const LOCK_NAME: &str = "LOCK";
 const VERSION: u32 = 1;
-/// The file has about 60 bytes.
+/// The file has about 80 bytes.
 const BYTES_MAX: u64 = 4096;
 
 /// The engine that a folder belongs to.
@@ -48,6 +48,8 @@ pub(crate) struct Meta {
     pub(crate) partitions: u32,
     /// How often the store was opened. It is a part of every CAS, so that none is given out twice.
     pub(crate) epoch: u32,
+    /// A random number, fixed when the store is created, by which files that belong to another store are recognized.
+    pub(crate) id: u64,
 }
 
 /// A folder that this process has locked.
@@ -140,10 +142,31 @@ impl Folder {
 }
 
 impl Meta {
+    /// The content for a new store.
+    pub(crate) fn first(partitions: u32) -> Meta {
+        Meta {
+            partitions,
+            epoch: 1,
+            id: random(),
+        }
+    }
+
+    /// The content for the next opening.
+    pub(crate) fn next(self) -> Meta {
+        Meta {
+            epoch: self.epoch + 1,
+            ..self
+        }
+    }
+
     fn text(&self, kind: Kind) -> String {
-        let Meta { partitions, epoch } = self;
+        let Meta {
+            partitions,
+            epoch,
+            id,
+        } = self;
         let magic = kind.magic();
-        let text = format!("{magic} {VERSION}\npartitions {partitions}\nepoch {epoch}\n");
+        let text = format!("{magic} {VERSION}\npartitions {partitions}\nepoch {epoch}\nid {id:016x}\n");
         format!("{text}check {:08x}\n", murmur2(text.as_bytes()))
     }
 }
@@ -170,14 +193,26 @@ fn parse(path: &Path, kind: Kind, text: &str) -> Result<Meta, Error> {
             supported: VERSION,
         });
     }
-    let mut number = |name: &str| lines.next()?.strip_prefix(name)?.trim().parse().ok();
-    let meta = number("partitions ").zip(number("epoch "));
-    let meta = meta.map(|(partitions, epoch)| Meta { partitions, epoch });
+    let mut field = |name: &str| lines.next()?.strip_prefix(name);
+    let mut fields = || {
+        Some(Meta {
+            partitions: field("partitions ")?.parse().ok()?,
+            epoch: field("epoch ")?.parse().ok()?,
+            id: u64::from_str_radix(field("id ")?, 16).ok()?,
+        })
+    };
+    let meta = fields();
     // Written again, it is the same text: nothing of it was changed.
     match meta.filter(|meta| meta.text(kind) == text && (1..=PARTITIONS_MAX).contains(&meta.partitions)) {
         Some(meta) => Ok(meta),
         None => Err(foreign(path, "it is damaged")),
     }
+}
+
+/// A number that no one can guess.
+pub(crate) fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id())
 }
 
 fn foreign(path: &Path, reason: &str) -> Error {
@@ -206,6 +241,7 @@ mod tests {
         let meta = Meta {
             partitions: 8,
             epoch: 41,
+            id: 0x0123_4567_89ab_cdef,
         };
         let path = Path::new("store");
         let text = meta.text(Kind::Hash);
@@ -237,10 +273,7 @@ mod tests {
 
     #[test]
     fn a_store_of_another_engine_is_named() {
-        let meta = Meta {
-            partitions: 1,
-            epoch: 1,
-        };
+        let meta = Meta::first(1);
         let path = Path::new("store");
         let error = parse(path, Kind::Hash, &meta.text(Kind::Tree)).unwrap_err();
         assert!(error.to_string().contains("it is a tree store"), "{error}");

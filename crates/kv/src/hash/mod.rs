@@ -173,16 +173,8 @@ impl Hash {
         settings: Settings,
     ) -> Result<(Hash, Vec<log::Recovery>), Error> {
         let folder = Folder::lock(storage.clone(), path, Kind::Hash)?;
-        let meta = match folder.read()? {
-            Some(meta) => Meta {
-                epoch: meta.epoch + 1,
-                ..meta
-            },
-            None => Meta {
-                partitions: settings.partitions(),
-                epoch: 1,
-            },
-        };
+        let meta = folder.read()?;
+        let meta = meta.map_or_else(|| Meta::first(settings.partitions()), Meta::next);
         folder.write(meta)?;
         let mut logs = Vec::new();
         let mut reports = Vec::new();
