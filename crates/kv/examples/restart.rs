@@ -28,9 +28,8 @@ fn main() {
     for item in 0..items {
         let key = format!("{item:0KEY_BYTES$}");
         let put = |_: Option<&kv::Entry<'_>>| (Decision::Put(New::new(parts)), ());
-        store
-            .update(&store.key(key.as_bytes()), NOW, put)
-            .expect("there is room");
+        let stored = store.update(&store.key(key.as_bytes()), NOW, put);
+        assert!(stored.expect("there is room").ready().is_some());
     }
     println!(
         "{items} items of {KEY_BYTES} and {value_bytes} bytes, written in {:.2?}",
