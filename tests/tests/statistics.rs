@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use hikyaku_tests::{Connection, Daemon, Tool, client_program};
+use hikyaku_tests::{Connection, Daemon, Folder, Tool, client_program, executable};
 
 /// What the exporter reads of each class of `stats items`; it parses every value as a number.
 const ITEMS: [&str; 11] = [
@@ -157,6 +157,47 @@ fn the_exporter_exports_every_class() {
             value(&format!("memcached_slab_items_evicted_unfetched_total{label}")),
             figures["evicted_unfetched"] as f64
         );
+    }
+}
+
+/// The figures of a durable store take the places of lines that no exporter needs.
+#[test]
+fn the_exporter_reads_a_durable_store() {
+    let folder = Folder::new();
+    let daemon = Daemon::start(&[
+        "--memcached",
+        "127.0.0.1:0",
+        "--store",
+        "default=hash:kept?sync=commit",
+        "--data",
+        folder.path("data").to_str().expect("the path is UTF-8"),
+    ]);
+    let mut connection = daemon.connect();
+    connection.exchange("set k 0 0 1\r\nv\r\n", "STORED\r\n");
+    let metrics = Exporter::start(&daemon).scrape();
+    for line in [
+        "memcached_up 1",
+        "memcached_current_items 1",
+        "memcached_items_total 1",
+    ] {
+        assert!(
+            metrics.lines().any(|metric| metric == line),
+            "no {line} in {metrics}"
+        );
+    }
+    let output = Tool::new(executable())
+        .args(["kv", "stats", "--json", "--server", daemon.address()])
+        .succeed();
+    for figure in [
+        "\"engine\":\"hash\"",
+        "\"store_state\":\"writable\"",
+        "\"store_sync\":\"commit\"",
+        "\"store_log_appended_records\":1",
+        "\"store_writes_per_sync\":\"1.0\"",
+        "\"store_dirty_age_ms\":0",
+    ] {
+        let spaceless = output.replace([' ', '\n'], "");
+        assert!(spaceless.contains(figure), "no {figure} in {output}");
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) struct Counters {
     expired: AtomicU64,
     expired_unfetched: AtomicU64,
     read_expired: AtomicU64,
+    read_flushed: AtomicU64,
     pub(super) flushed: AtomicU64,
     pub(super) compaction: CompactionCounters,
 }
@@ -31,6 +32,10 @@ impl Counters {
     #[inline]
     pub(super) fn stored(&self) {
         self.stored.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn read_flushed(&self) {
+        self.read_flushed.fetch_add(1, Relaxed);
     }
 
     pub(super) fn expired(&self, fetched: bool, read: bool) {
@@ -61,6 +66,7 @@ impl Shared {
             reclaimed: expired + flushed,
             expired_unfetched: counters.expired_unfetched.load(Relaxed),
             read_expired: counters.read_expired.load(Relaxed),
+            read_flushed: counters.read_flushed.load(Relaxed),
             flushed,
             used: table_bytes,
             table_bytes,
@@ -150,6 +156,19 @@ mod tests {
         for number in 0..50_u32 {
             set(hash, &number.to_be_bytes(), &[round; 400]);
         }
+    }
+
+    #[test]
+    fn reads_of_flushed_keys_are_counted() {
+        let scratch = Scratch::new();
+        let hash = scratch.open(settings());
+        (0..3_u8).for_each(|number| assert!(set(&hash, &[number], b"v") > 0));
+        let _ = hash.flush(None, NOW).unwrap();
+        for key in [0, 0, 1, 9_u8] {
+            assert_eq!(get(&hash, &[key], NOW), None);
+        }
+        let figures = hash.statistics();
+        assert_eq!((figures.read_flushed, figures.flushed), (2, 3));
     }
 
     #[test]

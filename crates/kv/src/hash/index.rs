@@ -113,6 +113,12 @@ impl Slot {
     }
 }
 
+/// The part of a hash that an index keeps: the slot's and the number of its shard.
+#[inline]
+pub(super) fn kept_of(hash: u64) -> u64 {
+    u64::from(tag_of(hash)) << 32 | shard_of(hash) as u64
+}
+
 #[inline]
 fn tag_of(hash: u64) -> u32 {
     (hash >> 32) as u32
@@ -238,14 +244,28 @@ pub(super) struct All<'i> {
 
 impl All<'_> {
     /// Removes every item, and returns their slots to be freed after unlocking, with the number of items.
-    pub(super) fn clear(&mut self) -> (Vec<Vec<Slot>>, u64) {
+    pub(super) fn clear(&mut self) -> (Cleared, u64) {
         let mut items = 0;
         let slots = self.shards.iter_mut().map(|shard| {
             items += shard.items as u64;
             shard.items = 0;
             std::mem::take(&mut shard.slots)
         });
-        (slots.collect(), items)
+        (Cleared(slots.collect()), items)
+    }
+}
+
+/// The slots of all shards, which are no longer in the index.
+pub(super) struct Cleared(Vec<Vec<Slot>>);
+
+impl Cleared {
+    /// What the index kept of the items' hashes.
+    pub(super) fn hashes(&self) -> impl Iterator<Item = u64> + '_ {
+        let shards = self.0.iter().zip(0_u64..);
+        shards.flat_map(|(slots, shard)| {
+            let used = slots.iter().filter(|slot| !slot.is_empty());
+            used.map(move |slot| u64::from(slot.tag) << 32 | shard)
+        })
     }
 }
 

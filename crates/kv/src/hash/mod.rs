@@ -16,6 +16,7 @@
 
 mod compaction;
 mod figures;
+mod flushed;
 mod index;
 mod journal;
 mod maps;
@@ -45,6 +46,7 @@ use crate::{
     Marks, Notice, Now, Observation, Observer, Pinned, Statistics, StoreError, Stored,
 };
 use figures::Counters;
+use flushed::Flushed;
 use index::{FETCHED, Found, Guard, Index, SHARDS, WON};
 use journal::{Flush, Journal};
 use maps::Maps;
@@ -132,6 +134,7 @@ struct Shared {
     flushing: Mutex<()>,
     closed: AtomicBool,
     counters: Counters,
+    flushed: Flushed,
     observers: Arc<Observers>,
     /// `None` after closing.
     folder: Mutex<Option<Folder>>,
@@ -267,6 +270,7 @@ impl Hash {
         shared.maps.count_nothing();
         shared.flush_at.store(NEVER, Ordering::Relaxed);
         drop(all);
+        shared.flushed.remember(slots.hashes(), now);
         drop(slots);
         shared.counters.flushed.fetch_add(items, Ordering::Relaxed);
         Ok(shared.durability.appended())
@@ -310,6 +314,9 @@ impl Hash {
         self.pass_time(now)?;
         let mut guard = self.lock(key);
         let Some(found) = guard.find(key.bytes) else {
+            if self.shared.flushed.take(index::kept_of(key.hash)) {
+                self.shared.counters.read_flushed();
+            }
             return Ok(Answer::Ready(f(None)));
         };
         let record = guard.record(found)?;
@@ -392,6 +399,7 @@ impl Shared {
             flushing: Mutex::default(),
             closed: AtomicBool::new(false),
             counters: Counters::default(),
+            flushed: Flushed::default(),
             observers: Arc::default(),
             folder: Mutex::new(Some(folder)),
         })
@@ -583,6 +591,7 @@ impl Engine for Hash {
     fn tick(&self, now: Now, _: usize) -> bool {
         // An error here is met again by the next call that needs the flush.
         let _ = self.pass_time(now);
+        self.shared.flushed.forget(now);
         false
     }
 
