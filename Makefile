@@ -106,9 +106,11 @@ bench: build ## run all benchmarks: memcached (MEMCACHED=PATH), event loops, pri
 	bench/qrintf/run --qrintf-cc $(QRINTF)
 	bench/spawn --hikyaku $(HIKYAKU)
 
-bench-kv: build ## compare hikyaku with memcached (MEMCACHED=PATH; Debian's by default)
+bench-kv: build ## compare hikyaku with memcached, Redis and Tokyo Tyrant (MEMCACHED=PATH, TYRANT=PATH; Debian's by default)
 	$(HAVE_MEMCACHED)
+	@command -v redis-server >/dev/null || $(APT_INSTALL) redis-server
 	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
+	bench/stores --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED)) $(if $(TYRANT),--tyrant $(TYRANT))
 
 bench-curves: build ## the same over 10,000 to 10 million keys and 10 to 10,000 connections (ten minutes)
 	$(HAVE_MEMCACHED)

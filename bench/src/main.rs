@@ -2,13 +2,14 @@
 //!
 //! ```text
 //!   hikyaku bench NAME … ──execve──► hikyaku-bench NAME … ──► load (kv, echo)
-//!                                        │               └──► tables (spawn)
+//!                                        │               └──► tables (spawn, disk)
 //!                                        └ describe: this command line as JSON, for hikyaku's man pages and completions
 //! ```
 //!
 //! It is a program of its own so that the daemon links no load generator.
 //!
-//! **Invariant**: the exit status is 0 on success, 1 on failure, and 2 when the command line is wrong.
+//! **Invariant**: the exit status is 0 on success, 1 on failure, 2 when the command line is wrong, and 128 and the number of
+//! the signal that interrupted `disk`.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Measure servers and process creation
+/// Measure servers, disks and process creation
 #[derive(Debug, Parser)]
 #[command(name = "hikyaku-bench", bin_name = "hikyaku bench", version, arg_required_else_help = true, after_help = EXIT)]
 struct Cli {
@@ -36,6 +37,7 @@ enum Table {
     #[command(hide = true)]
     Echo(load::echo::Options),
     Spawn(tables::spawn::Options),
+    Disk(tables::disk::Options),
     /// Draw the curves that standard input describes as JSON
     #[command(hide = true)]
     Plot,
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Table::Kv(options) => load_report(options.json, load::kv::run(options)),
         Table::Echo(options) => load_report(options.json, load::echo::run(options)),
         Table::Spawn(options) => spawn(options),
+        Table::Disk(options) => disk(&options),
         Table::Plot => plot(),
         Table::Describe => print(describe::command(&Cli::command())),
     }
@@ -72,6 +75,18 @@ fn spawn(options: tables::spawn::Options) -> ExitCode {
         Ok(Some(report)) if json => print(report.to_json()),
         Ok(Some(report)) => print(report),
         Err(error) => fail(matches!(error, tables::Error::Option { .. }), error),
+    }
+}
+
+fn disk(options: &tables::disk::Options) -> ExitCode {
+    match tables::disk::run(options) {
+        Ok(report) if options.json => print(report.to_json()),
+        Ok(report) => print(report),
+        Err(error @ tables::Error::Interrupted { signal }) => {
+            fail(false, error);
+            ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
+        }
+        Err(error) => fail(false, error),
     }
 }
 

@@ -145,7 +145,7 @@ fn bench_kv_asks_for_a_server() {
 fn bench_lists_its_tables() {
     for arguments in [["bench", "--help"], ["help", "bench"]] {
         let help = hikyaku().args(arguments).succeed();
-        for table in ["kv", "spawn"] {
+        for table in ["kv", "spawn", "disk"] {
             assert!(
                 help.lines().any(|line| line.trim_start().starts_with(table)),
                 "{table}: {help}"
@@ -184,6 +184,7 @@ fn completions_and_pages_know_the_options_of_bench() {
         assert!(kv.contains(part), "{part}: {kv}");
     }
     assert!(page("hikyaku-bench-spawn.1").contains(r"\-\-parents"));
+    assert!(page("hikyaku-bench-disk.1").contains(r"\-\-seconds"));
 }
 
 /// The measured processes are `hikyaku-bench` itself, started again.

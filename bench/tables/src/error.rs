@@ -16,12 +16,18 @@ pub enum Error {
         problem: String,
     },
     /// A file or folder could not be written.
-    #[error("cannot write {path}: {source}")]
+    #[error("cannot write {}: {source}", path.display())]
     File {
         /// The file or folder.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
+    },
+    /// A signal ended the run; its files are removed.
+    #[error("interrupted; the files of the measurement are removed")]
+    Interrupted {
+        /// The signal's number.
+        signal: i32,
     },
     /// This program could not find itself or start itself as a measured process.
     #[error("cannot start a process to measure from: {0}")]

@@ -82,8 +82,8 @@ fn build(processor: &Processor) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::scratch::Scratch;
     use super::*;
+    use crate::scratch::Scratch;
     use std::process::Command;
 
     #[test]

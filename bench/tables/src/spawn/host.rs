@@ -1,8 +1,8 @@
 //! A measured parent as its coordinator sees it: a process that answers each command with one line of JSON.
 
-use super::scratch::Scratch;
 use super::size::Size;
 use crate::Error;
+use crate::scratch::Scratch;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -25,7 +25,6 @@ mod methods;
 mod options;
 mod report;
 mod rows;
-mod scratch;
 mod size;
 mod statistics;
 mod svg;
@@ -36,7 +35,7 @@ pub use options::Options;
 pub use report::{Figures, Parent, Report, Round, RowReport};
 pub use size::Size;
 
-use crate::Error;
+use crate::{Error, scratch};
 
 /// Measures the table and writes the files that `options` name.
 ///
