@@ -1,5 +1,8 @@
 //! Appending: whole batches, written where the active segment ends.
 //!
+//! Small appends are copied into a mapping of space that was allocated ahead, if the options say so ([`tail`](crate::tail));
+//! others are written by one vectored write.
+//!
 //! **Invariant:** an append is written wholly or not at all. The bytes of a failed append are cut off; if that
 //! fails, the log refuses writes.
 
@@ -14,9 +17,13 @@ use crate::log::{Log, Shared};
 use crate::options::SEGMENT_BYTES_MAX;
 use crate::segment::{Facts, Segment, SegmentId, file_name};
 use crate::storage::{self, File, Open};
+use crate::tail::Tail;
 
 /// Bytes that are allocated ahead at a time.
 const ALLOCATION_BYTES: u64 = 16 << 20;
+/// Appends of at most this many bytes are copied into the mapping. Larger ones cost less as system calls, which make several
+/// pages at once.
+const MAPPED_BYTES_MAX: u64 = 4 << 10;
 
 /// The result of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +47,7 @@ pub(crate) struct Writer {
     file: Arc<dyn File>,
     /// The end of the allocated space; `u64::MAX` if the file system cannot allocate.
     allocated: u64,
+    tail: Tail,
     /// The time of the active segment's first append.
     began: Option<i64>,
     heads: Vec<[u8; PATCHED_BYTES]>,
@@ -57,6 +65,7 @@ impl Writer {
             active,
             file,
             allocated: bytes,
+            tail: Tail::new(bytes),
             // After a restart, the newest record's time stands for that of the first append.
             began: (bytes > 0 && newest >= 0).then_some(newest),
             heads: Vec::new(),
@@ -67,6 +76,12 @@ impl Writer {
 
     pub(crate) fn active(&self) -> &Arc<Segment> {
         &self.active
+    }
+
+    /// Gives up the mapping: the file may be cut.
+    pub(crate) fn unmap(&mut self) {
+        let bytes = self.active.bytes();
+        (self.allocated, self.tail) = (bytes, Tail::new(bytes));
     }
 
     /// Leaves to the next sync what a process that was killed may have left in the page cache: segments, and names in the
@@ -146,7 +161,16 @@ impl Shared {
         if batches.is_empty() {
             return Ok(appended);
         }
-        self.write(&mut writer, batches, &appended)?;
+        self.allocate(&mut writer, position + bytes);
+        let is_copied = match batches {
+            [batch] if self.options.mapped && bytes <= MAPPED_BYTES_MAX => {
+                self.copy(&mut writer, batch, &appended)
+            }
+            _ => false,
+        };
+        if !is_copied {
+            self.write(&mut writer, batches, &appended)?;
+        }
         let mut next = base_offset;
         writer.active.publish(batches.iter().map(|batch| {
             let offset = next;
@@ -175,9 +199,41 @@ impl Shared {
         too_large || too_many || too_old
     }
 
+    /// Copies a batch to the end of the active segment; false if it has to be written there.
+    fn copy(&self, writer: &mut Writer, batch: &Batch<'_>, appended: &Appended) -> bool {
+        let Writer {
+            active,
+            file,
+            allocated,
+            tail,
+            ..
+        } = writer;
+        // `u64::MAX` means that nothing could be allocated.
+        let allocated = Some(*allocated).filter(|allocated| *allocated < u64::MAX);
+        let end = appended.position + appended.bytes;
+        let Some(window) = allocated.and_then(|allocated| {
+            let unsynced = appended.position - active.synced().min(appended.position);
+            tail.window(
+                &**file,
+                self.options.segment_bytes,
+                appended.position..end,
+                allocated,
+                unsynced,
+            )
+        }) else {
+            return false;
+        };
+        let head = batch.patched(appended.base_offset, self.options.leader_epoch);
+        window.write(appended.position, &head);
+        window.write(
+            appended.position + PATCHED_BYTES as u64,
+            &batch.bytes()[PATCHED_BYTES..],
+        );
+        true
+    }
+
     /// Writes the batches at the end of the active segment, with their new beginnings in front of their other bytes.
     fn write(&self, writer: &mut Writer, batches: &[Batch<'_>], appended: &Appended) -> Result<(), Error> {
-        self.allocate(writer, appended.position + appended.bytes);
         let Writer {
             active, file, heads, ..
         } = writer;
@@ -194,6 +250,7 @@ impl Shared {
             parts.push(IoSlice::new(&batch.bytes()[PATCHED_BYTES..]));
         }
         let Err(error) = storage::write_full(&**file, &mut parts, appended.position) else {
+            writer.tail.wrote(appended.position + appended.bytes);
             return Ok(());
         };
         // A part of the batches may be in the file.
@@ -201,6 +258,7 @@ impl Shared {
             return Err(self.failure.set("cut", active.path(), &cut));
         }
         writer.allocated = appended.position;
+        writer.tail.cut(appended.position);
         Err(Error::io("append to", writer.active.path(), error))
     }
 

@@ -11,7 +11,7 @@ use crate::error::{Doing, Error, Fault};
 use crate::files::LOCK_NAME;
 use crate::index::Index;
 use crate::log::lock;
-use crate::scanner::{Scanner, Stop};
+use crate::scanner::{Scanner, Stop, is_unused};
 use crate::segment::{base_of, index_paths, read_index};
 use crate::storage::{File, Open, Storage, read_full};
 
@@ -290,6 +290,11 @@ impl<'f> Walk<'f> {
         }
     }
 
+    /// The end of the pieces: that of the file, or of what is used of it.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
     pub(crate) fn next(&mut self) -> io::Result<Option<Piece>> {
         if self.position >= self.end {
             return Ok(None);
@@ -304,6 +309,11 @@ impl<'f> Walk<'f> {
                 self.position += header.bytes;
                 self.expected = Some(header.end_offset());
                 Ok(Some(Piece::Batch { position, header }))
+            }
+            // Allocated for appends that were not made.
+            Err(_) if is_unused(self.file, position, self.end)? => {
+                self.end = position;
+                Ok(None)
             }
             Err(fault) => {
                 let next = self.search(position)?;

@@ -83,6 +83,7 @@ mod scanner;
 mod segment;
 pub mod storage;
 mod sync;
+mod tail;
 
 pub use activity::Activity;
 pub use append::Appended;

@@ -15,6 +15,10 @@ pub struct Options {
     /// Allocate space ahead of the active segment's end, in steps of 16 MiB, and free the rest when the segment is complete
     /// or the log closed. The default is true.
     pub preallocate: bool,
+    /// Copy appends of at most 4 KiB into a mapping of allocated space, instead of writing them by system calls. It takes effect
+    /// with `preallocate`, on file systems where it is [safe](crate::storage::Window). The active segment's file is then longer
+    /// than its batches: up to 1 MiB of zeros follow. The default is false.
+    pub mapped: bool,
     /// The leader epoch that is written into batches. The default is 0.
     pub leader_epoch: i32,
 }
@@ -28,6 +32,7 @@ impl Default for Options {
             segment_bytes: 1 << 30,
             segment_age_ms: Some(7 * 24 * 60 * 60 * 1000),
             preallocate: true,
+            mapped: false,
             leader_epoch: 0,
         }
     }

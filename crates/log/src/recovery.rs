@@ -18,7 +18,7 @@ use crate::error::{Doing, Error, Fault};
 use crate::files::{FAILED_NAME, aside, remove_segment_files};
 use crate::index::Index;
 use crate::report::{Cut, Damage, Recovery};
-use crate::scanner::{Scanner, Stop};
+use crate::scanner::{Scanner, Stop, is_unused};
 use crate::segment::{self, Facts, Segment, SegmentId, base_of, base_of_index, file_name, index_paths};
 use crate::storage::{self, Advice, File, Open, Storage, TEMPORARY_SUFFIX};
 
@@ -256,10 +256,11 @@ impl Work<'_> {
         Some((checkpoint.segments[at], next))
     }
 
-    /// A complete segment: only its length is compared.
+    /// A complete segment: only its length is compared. Space that was allocated behind its batches may still be there.
     fn recover_complete(&mut self, complete: Complete, end: u64) -> Result<Part, Error> {
         let path = self.path(complete.base);
         let length = self.length(complete.base)?.unwrap_or(0);
+        let length = self.cut_unused(&path, complete.bytes, length)?;
         let mut facts = Facts {
             base: complete.base,
             end,
@@ -297,6 +298,19 @@ impl Work<'_> {
         })
     }
 
+    /// Cuts the zeros behind a segment's batches, if nothing else is there, and returns the length.
+    fn cut_unused(&self, path: &Path, bytes: u64, length: u64) -> Result<u64, Error> {
+        if length <= bytes {
+            return Ok(length);
+        }
+        let file = self.storage.open(path, Open::Write).doing("open", path)?;
+        if !is_unused(&*file, bytes, length).doing("read", path)? {
+            return Ok(length);
+        }
+        file.set_length(bytes).doing("cut", path)?;
+        Ok(bytes)
+    }
+
     /// A segment that the checkpoint does not have as complete: what follows the checkpoint's point is checked, and cut at the
     /// first fault.
     fn recover_tail(&mut self, base: u64, last: bool) -> Result<Part, Error> {
@@ -328,9 +342,9 @@ impl Work<'_> {
         let was_cut = scanned.fault.is_some();
         if let Some(reason) = scanned.fault {
             self.cut(&path, &*file, scanned.bytes, length, reason)?;
-        } else if !last {
+        } else if !last || scanned.bytes < length {
             // Frees what was allocated ahead.
-            file.set_length(length).doing("cut", &path)?;
+            file.set_length(scanned.bytes).doing("cut", &path)?;
         }
         if let (Some(point), None) = (point, trusted) {
             // The segment ends before what was durable: its rest is lost, and its offsets are not used again.
@@ -386,10 +400,13 @@ impl Work<'_> {
                 Err(Stop::Io(error)) => return Err(Error::io("read", path, error)),
             }
         };
-        self.report.checked_bytes += scanner.position() - from;
+        let (bytes, end) = (scanner.position(), scanner.expected());
+        self.report.checked_bytes += bytes - from;
+        let unused = fault.is_some() && is_unused(&*file, bytes, length).doing("read", path)?;
+        let fault = fault.filter(|_| !unused);
         Ok(Scanned {
-            bytes: scanner.position(),
-            end: scanner.expected(),
+            bytes,
+            end,
             index,
             fault,
         })

@@ -41,6 +41,8 @@ struct Plan {
     parts: Vec<Part>,
     damage: Vec<(u64, u64, Fault)>,
     end: u64,
+    /// Bytes of the file that are in use.
+    bytes: u64,
     max_timestamp: i64,
 }
 
@@ -106,6 +108,7 @@ fn plan(storage: &dyn Storage, path: &Path, base: u64) -> Result<Plan, Error> {
         parts: Vec::new(),
         damage: Vec::new(),
         end: base,
+        bytes: length,
         max_timestamp: i64::MIN,
     };
     let mut walk = Walk::new(&*file, Some(base), length);
@@ -124,6 +127,7 @@ fn plan(storage: &dyn Storage, path: &Path, base: u64) -> Result<Plan, Error> {
             }
         }
     }
+    plan.bytes = walk.end();
     Ok(plan)
 }
 
@@ -175,7 +179,10 @@ fn carry_out(storage: &dyn Storage, folder: &Path, plan: &Plan) -> Result<Vec<Re
         let _ = storage.remove(&index);
     }
     if !plan.changes() {
-        let file = storage.open(&path, Open::Read).doing("open", &path)?;
+        let file = storage.open(&path, Open::Write).doing("open", &path)?;
+        if file.length().doing("measure", &path)? > plan.bytes {
+            file.set_length(plan.bytes).doing("cut", &path)?;
+        }
         file.sync().doing("sync", &path)?;
         return Ok(Vec::new());
     }

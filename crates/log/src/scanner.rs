@@ -9,6 +9,9 @@ use crate::storage::{File, read_full};
 /// Bytes that one read asks for, if no batch needs more.
 const CHUNK: usize = 1 << 20;
 
+/// Bytes that are read at once when zeros are looked for.
+const UNUSED_CHUNK: usize = 64 << 10;
+
 /// Why a scan stopped before the end.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -109,6 +112,23 @@ impl<'f> Scanner<'f> {
         }
         Ok(())
     }
+}
+
+/// Returns true if a file has only zeros from a position on, up to `end`: space for appends that were not made.
+pub(crate) fn is_unused(file: &dyn File, mut position: u64, end: u64) -> io::Result<bool> {
+    let mut buffer = vec![0; UNUSED_CHUNK];
+    while position < end {
+        let most = (end - position).min(UNUSED_CHUNK as u64) as usize;
+        let count = read_full(file, &mut buffer[..most], position)?;
+        if buffer[..count].iter().any(|&byte| byte != 0) {
+            return Ok(false);
+        }
+        if count < most {
+            break;
+        }
+        position += count as u64;
+    }
+    Ok(true)
 }
 
 impl From<BatchError> for Stop {

@@ -58,7 +58,8 @@ impl Log {
     pub fn close(&self) -> Result<(), Error> {
         let mut upkeep = self.shared.upkeep.lock();
         let (active, bytes) = {
-            let writer = self.shared.writer.lock();
+            let mut writer = self.shared.writer.lock();
+            writer.unmap();
             (writer.active().clone(), writer.active().bytes())
         };
         // Frees what was allocated ahead.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::*;
 use log::storage::{Loss, Simulated};
-use log::{Compaction, Error, Log};
+use log::{Compaction, Error, Log, Options};
 
 /// The operations of a run, in addition to appending, syncing and rolling.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,10 +110,10 @@ impl Model {
 }
 
 /// Runs a log until it has made its steps or the storage stops, and closes it.
-fn run(storage: &Simulated, kind: Kind, seed: u64) -> Model {
+fn run(storage: &Simulated, options: Options, kind: Kind, seed: u64) -> Model {
     let (mut model, mut random) = (Model::default(), Random::new(seed));
     let mut work = |model: &mut Model| -> Result<(), Error> {
-        let (log, _) = try_open(storage, small())?;
+        let (log, _) = try_open(storage, options)?;
         for _ in 0..40 {
             model.step(kind, &log, &mut random)?;
         }
@@ -126,21 +126,29 @@ fn run(storage: &Simulated, kind: Kind, seed: u64) -> Model {
 }
 
 fn crash_everywhere(kind: Kind, seed: u64, losses: &[Loss]) {
+    crash_everywhere_with(small(), kind, seed, losses);
+    crash_everywhere_with(mapped(), kind, seed, losses);
+}
+
+fn crash_everywhere_with(options: Options, kind: Kind, seed: u64, losses: &[Loss]) {
     let whole = Simulated::new();
-    run(&whole, kind, seed);
+    run(&whole, options, kind, seed);
     for stop in 0..whole.operations() {
         let storage = Simulated::new();
         storage.stop_at(stop);
-        let model = run(&storage, kind, seed);
+        let model = run(&storage, options, kind, seed);
         for &loss in losses {
-            let story = format!("{kind:?}, seed {seed}, stopped at {stop}, {loss:?}");
+            let story = format!(
+                "{kind:?}, mapped {}, seed {seed}, stopped at {stop}, {loss:?}",
+                options.mapped
+            );
             let after = storage.power_cut(loss);
             let least = if loss == Loss::None {
                 model.acked
             } else {
                 model.synced
             };
-            let (log, recovery) = open(&after, small());
+            let (log, recovery) = open(&after, options);
             let whole = recovery.damage.is_empty() && recovery.missing.is_empty();
             assert!(
                 whole && recovery.checkpoint_damage.is_none(),
@@ -153,7 +161,7 @@ fn crash_everywhere(kind: Kind, seed: u64, losses: &[Loss]) {
             log.sync().unwrap();
             let expected = all(&log);
             drop(log);
-            let (log, recovery) = open(&after.power_cut(Loss::All), small());
+            let (log, recovery) = open(&after.power_cut(Loss::All), options);
             assert_eq!(all(&log), expected, "{story}: {recovery:?}");
         }
     }

@@ -61,7 +61,7 @@ fn a_log_in_use_is_verified_without_its_half_written_end() {
     append_numbers(&log, 0..3);
     let path = log.segments()[0].path().to_owned();
     let mut bytes = storage.files()[&path].clone();
-    bytes.extend([0; 30]);
+    bytes.extend([1; 30]);
     storage.put(&path, bytes);
     let found = verify(&storage, folder()).unwrap();
     assert!(found.in_use && found.faults.is_empty(), "{found:?}");

@@ -12,6 +12,7 @@
 mod disk;
 mod map;
 mod simulated;
+mod window;
 
 use std::fmt::Debug;
 use std::io::{self, IoSlice};
@@ -21,6 +22,7 @@ use std::sync::Arc;
 pub use disk::Disk;
 pub use map::Mapped;
 pub use simulated::{Loss, Simulated};
+pub use window::Window;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +150,17 @@ pub trait File: Debug + Send + Sync {
     /// # Errors
     /// Those of the system.
     fn map(&self, position: u64, length: usize) -> io::Result<Mapped>;
+
+    /// Maps the file's beginning for writing, beyond its end if need be; `None` where that is not safe.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn window(&self, length: u64) -> io::Result<Option<Window>> {
+        match self.system_file() {
+            Some(file) => Window::of_file(file, length),
+            None => Ok(None),
+        }
+    }
 
     /// Tells the system what will be read.
     fn advise(&self, position: u64, length: u64, advice: Advice);

@@ -22,6 +22,13 @@ pub(crate) fn small() -> Options {
     options
 }
 
+/// The same with appends through a mapping.
+pub(crate) fn mapped() -> Options {
+    let mut options = small();
+    options.mapped = true;
+    options
+}
+
 pub(crate) fn open(storage: &Simulated, options: Options) -> (Log, Recovery) {
     try_open(storage, options).unwrap()
 }

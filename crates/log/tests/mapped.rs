@@ -1,0 +1,165 @@
+//! Appends through a mapping of the active segment's end.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use log::inspect::verify;
+use log::storage::{Loss, Simulated, Storage};
+use log::{Log, Options};
+
+const ENOSPC: i32 = 28;
+
+/// Options with one large segment.
+fn large() -> Options {
+    let mut options = Options::default();
+    options.mapped = true;
+    options
+}
+
+fn segment_length(log: &Log) -> u64 {
+    std::fs::metadata(log.segments().last().unwrap().path())
+        .unwrap()
+        .len()
+}
+
+#[test]
+fn small_appends_are_no_operations_on_files() {
+    let storage = Simulated::new();
+    let (log, _) = open(&storage, large());
+    append_numbers(&log, 0..1);
+    let before = storage.operations();
+    append_numbers(&log, 1..1000);
+    // The pages become writable in larger and larger steps, which is no operation on the simulation's files.
+    assert_eq!(storage.operations(), before);
+    assert_eq!(all(&log).len(), 1000);
+}
+
+#[test]
+fn a_killed_process_leaves_zeros_which_are_no_fault() {
+    let folder = Folder::new();
+    let (log, _) = Log::open(folder.path(), large()).unwrap();
+    append_numbers(&log, 0..100);
+    let (expected, bytes) = (all(&log), log.bytes());
+    assert!(segment_length(&log) > bytes);
+    // A process that is killed leaves its files as they are, and so does a log that is dropped.
+    drop(log);
+    let storage: Arc<dyn Storage> = Arc::new(log::storage::Disk);
+    let found = verify(&*storage, folder.path()).unwrap();
+    assert_eq!((found.batches, &found.faults[..]), (100, &[][..]));
+    assert_eq!(log::repair(&storage, folder.path()).unwrap(), []);
+    let (log, recovery) = Log::open(folder.path(), large()).unwrap();
+    assert!(recovery.cuts.is_empty(), "{recovery:?}");
+    assert_eq!(segment_length(&log), bytes);
+    assert_eq!(all(&log), expected);
+    assert_eq!(append_value(&log, "next"), 100);
+}
+
+#[test]
+fn torn_bytes_among_the_zeros_are_cut_and_reported() {
+    let storage = Simulated::new();
+    let (log, _) = open(&storage, large());
+    append_numbers(&log, 0..3);
+    let (path, bytes) = (log.segments()[0].path().to_owned(), log.bytes());
+    drop(log);
+    let mut file = storage.files()[&path].clone();
+    file[bytes as usize + 70..][..9].fill(7);
+    storage.put(&path, file);
+    let (log, recovery) = open(&storage, large());
+    assert_eq!(recovery.cuts.len(), 1);
+    assert_eq!(recovery.cuts[0].position, bytes);
+    assert_eq!(all(&log).len(), 3);
+}
+
+#[test]
+fn repair_keeps_what_is_whole_and_drops_the_zeros() {
+    let storage = Simulated::new();
+    let (log, _) = open(&storage, mapped());
+    append_numbers(&log, 0..30);
+    log.sync().unwrap();
+    let paths: Vec<_> = log.segments().iter().map(|one| one.path().to_owned()).collect();
+    let bytes = log.segments().last().unwrap().bytes();
+    assert!(paths.len() > 2);
+    drop(log);
+    let mut first = storage.files()[&paths[0]].clone();
+    first[80] ^= 1;
+    storage.put(&paths[0], first);
+    let shared: Arc<dyn Storage> = Arc::new(storage.clone());
+    assert!(!log::repair(&shared, folder()).unwrap().is_empty());
+    assert_eq!(storage.files()[paths.last().unwrap()].len() as u64, bytes);
+    assert!(verify(&storage, folder()).unwrap().faults.is_empty());
+    let (log, recovery) = open(&storage, mapped());
+    assert!(
+        recovery.damage.is_empty() && recovery.cuts.is_empty(),
+        "{recovery:?}"
+    );
+    assert_eq!(all(&log).len(), 29);
+}
+
+#[test]
+fn small_and_large_appends_follow_each_other() {
+    let folder = Folder::new();
+    let (log, _) = Log::open(folder.path(), large()).unwrap();
+    let mut expected = Vec::new();
+    for number in 0..200_u64 {
+        let value = "v".repeat((number * 97 % 9000) as usize);
+        let record = plain(&number.to_string(), &value);
+        append(&log, std::slice::from_ref(&record), 1).unwrap();
+        expected.push((number, record));
+        if number % 50 == 0 {
+            log.sync().unwrap();
+        }
+    }
+    assert_eq!(all(&log), expected);
+    drop(log);
+    assert_eq!(all(&Log::open(folder.path(), large()).unwrap().0), expected);
+}
+
+#[test]
+fn appends_go_on_after_closing_and_space_is_given_back() {
+    let folder = Folder::new();
+    let (log, _) = Log::open(folder.path(), large()).unwrap();
+    append_numbers(&log, 0..10);
+    log.close().unwrap();
+    assert_eq!(segment_length(&log), log.bytes());
+    append_numbers(&log, 10..20);
+    log.close().unwrap();
+    assert_eq!(segment_length(&log), log.bytes());
+    assert_eq!(all(&log).len(), 20);
+}
+
+#[test]
+fn a_refused_allocation_or_length_leaves_system_calls() {
+    for operation in 0..3 {
+        let storage = Simulated::new();
+        let (log, _) = open(&storage, large());
+        storage.fail_at(storage.operations() + operation, ENOSPC);
+        let failed = append(&log, &[plain("k", "v")], 1).is_err();
+        append_numbers(&log, 0..5);
+        let expected = all(&log);
+        assert_eq!(expected.len(), if failed { 5 } else { 6 });
+        drop(log);
+        assert_eq!(all(&open(&storage.power_cut(Loss::None), large()).0), expected);
+    }
+}
+
+#[test]
+fn a_failed_write_between_copies_is_undone() {
+    let storage = Simulated::new();
+    let (log, _) = open(&storage, large());
+    append_numbers(&log, 0..3);
+    let long = [plain("k", &"v".repeat(10_000))];
+    storage.shorten_at(storage.operations());
+    storage.fail_at(storage.operations() + 1, ENOSPC);
+    assert!(append(&log, &long, 1).unwrap_err().is_full());
+    append_numbers(&log, 3..6);
+    append(&log, &long, 1).unwrap();
+    let expected = all(&log);
+    assert_eq!(expected.len(), 7);
+    drop(log);
+    let (log, recovery) = open(&storage.power_cut(Loss::None), large());
+    assert!(recovery.cuts.is_empty(), "{recovery:?}");
+    assert_eq!(all(&log), expected);
+}
