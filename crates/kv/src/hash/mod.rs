@@ -105,6 +105,7 @@ impl Settings {
         options.segment_bytes = self.segment_bytes;
         options.segment_age_ms = None;
         options.preallocate = self.preallocate;
+        options.mapped = true;
         options
     }
 }
