@@ -108,7 +108,8 @@ bench: build ## run all benchmarks: memcached (MEMCACHED=PATH), event loops, pri
 
 bench-kv: build ## compare hikyaku with memcached, Redis and Tokyo Tyrant (MEMCACHED=PATH, TYRANT=PATH; Debian's by default)
 	$(HAVE_MEMCACHED)
-	@command -v redis-server >/dev/null || $(APT_INSTALL) redis-server
+	@command -v redis-server >/dev/null && test -e /usr/include/tchdb.h || $(APT_INSTALL) redis-server libtokyocabinet-dev
+	$(CARGO) build --release --locked -p hikyaku-kv --example lookup_cost
 	bench/kv --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
 	bench/stores --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED)) $(if $(TYRANT),--tyrant $(TYRANT))
 
