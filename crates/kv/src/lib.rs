@@ -39,6 +39,7 @@ mod notice;
 mod observer;
 mod owned;
 mod pinned;
+mod processor;
 mod record;
 mod region;
 #[cfg(feature = "simulated")]
@@ -48,6 +49,7 @@ mod specification;
 mod statistics;
 mod store;
 mod sync;
+mod throttle;
 mod time;
 mod warm;
 

@@ -203,6 +203,14 @@ impl Rewrite {
         (run, self.output.position + self.output.builder.len() as u64)
     }
 
+    /// Makes what was written so far durable, which spreads the wait of [`install`](Rewrite::install) for the device.
+    ///
+    /// # Errors
+    /// The device failed. The rewrite can only be dropped then.
+    pub fn sync(&self) -> Result<(), Error> {
+        self.output.file.sync().doing("sync", self.run[0].path())
+    }
+
     /// Puts the new segment into the place of the run; all of it must have been read. `None` if the new segment would not be
     /// smaller, or if the run has been removed or truncated meanwhile: then nothing changes, and the locations that
     /// [`Judge::moved`] was told are void.

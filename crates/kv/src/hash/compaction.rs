@@ -6,180 +6,275 @@
 //!   rewrite a run ──▶ slots that point to its records are moved ──▶ its maps go
 //! ```
 //!
-//! A record is dropped if the index has a newer one of its key. If the index has none, the key was deleted or has expired, and older
-//! records of it must not come back at the next start: so tombstones, and records with an expiry, are dropped from the
-//! oldest segments only.
+//! A record is dropped if no slot points to it. But if the index has none of its key, the key was deleted or has expired, and older
+//! records of it must not come back at the next start: so tombstones, and records with an expiry, are held until no older segment has
+//! such a record.
 //!
 //! **Invariant:** a record that a slot points to is kept, and the slot is moved before the old map goes.
+//! **Invariant:** a segment whose rewriting failed, or saved nothing, is not rewritten again at once.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
 use log::{Candidate, Judge, Log, Moved, Segment, SegmentId, Verdict};
 
 use super::Shared;
+use super::garbage::{Choice, Figures, choose};
 use super::index::Location;
 use super::journal::map_segment;
 use super::maps::Map;
 use crate::durability::Logs;
 use crate::record::{Facts, number_bytes};
-use crate::{KEY_LENGTH_MAX, Work};
+use crate::throttle::Throttle;
+use crate::{KEY_LENGTH_MAX, Work, processor};
 
 /// Bytes that are read between two rests.
 const STEP_BYTES: u64 = 256 << 10;
-/// The part of one core, and of the device's time, that compaction takes: one in so many.
-const SHARE: u32 = 4;
+/// Bytes that are written between two syncs of a new segment, so that none of them makes a client's sync wait for long.
+const SYNC_BYTES: u64 = 4 << 20;
 /// The time between two looks for work.
 const PERIOD: Duration = Duration::from_secs(1);
-/// A segment is rewritten if fewer of its records are live, in percent.
-const LIVE_MAX: u64 = 80;
-/// The active segment is completed early if it has this many bytes and fewer than half of its records are live.
-const ROLL_BYTES_MIN: u64 = 1 << 20;
+/// How long segments rest that could not be rewritten, or whose rewriting saved nothing.
+const AFTER_FAILURE: Duration = Duration::from_secs(60);
 
 /// The thread's work, until the store is closed.
 pub(super) fn run(shared: &Shared) {
+    processor::be_nice();
+    let mut compactor = Compactor::new(shared);
     while !shared.durability.stops_within(PERIOD) {
-        for (partition, log) in shared.journals.logs().enumerate() {
+        if compactor.look().is_break() {
+            return;
+        }
+    }
+}
+
+/// The state of compaction between two looks for work.
+pub(super) struct Compactor<'s> {
+    shared: &'s Shared,
+    throttle: Throttle,
+    /// The end of each log at the last look.
+    ends: Vec<u64>,
+    /// Segments that rest, with the ends of their rests.
+    resting: HashMap<(u32, SegmentId), Instant>,
+}
+
+/// A partition at one moment.
+struct Partition {
+    number: u32,
+    log: Log,
+    segments: Vec<Arc<Segment>>,
+    maps: HashMap<SegmentId, (u16, Arc<Map>)>,
+}
+
+/// The result of rewriting a run.
+enum Outcome {
+    Replaced,
+    /// The new segment would not have been smaller.
+    Futile,
+    /// The store is being closed.
+    Stopped,
+}
+
+impl<'s> Compactor<'s> {
+    /// For the calling thread.
+    pub(super) fn new(shared: &'s Shared) -> Compactor<'s> {
+        Compactor {
+            shared,
+            throttle: Throttle::new(shared.settings.compaction_percent),
+            ends: Vec::new(),
+            resting: HashMap::new(),
+        }
+    }
+
+    /// Compacts all partitions as far as it is worth it.
+    fn look(&mut self) -> ControlFlow<()> {
+        let ends: Vec<u64> = self.shared.journals.logs().map(|log| log.end()).collect();
+        let before = std::mem::replace(&mut self.ends, ends);
+        let now = Instant::now();
+        self.resting.retain(|_, until| *until > now);
+        for (number, log) in self.shared.journals.logs().enumerate() {
+            let is_quiet = before.get(number).is_some_and(|end| *end == log.end());
             loop {
-                match compact(shared, partition as u32, &log, ROLL_BYTES_MIN) {
-                    Ok(true) => shared.durability.health.succeeded(Work::Compaction),
-                    Ok(false) => break,
-                    // The run stays as it is.
+                match self.compact(number as u32, &log, is_quiet) {
+                    Ok(ControlFlow::Continue(true)) => {
+                        self.shared.durability.health.succeeded(Work::Compaction);
+                    }
+                    Ok(ControlFlow::Continue(false)) => break,
+                    Ok(ControlFlow::Break(())) => return ControlFlow::Break(()),
                     Err(error) => {
-                        shared.durability.health.failed(Work::Compaction, &error);
+                        self.shared.durability.health.failed(Work::Compaction, &error);
                         break;
                     }
                 }
             }
         }
+        ControlFlow::Continue(())
     }
-}
 
-/// Rewrites one run of segments of a partition, if there is one that is worth it. Returns true if it did.
-///
-/// # Errors
-/// Those of the log.
-pub(super) fn compact(
-    shared: &Shared,
-    partition: u32,
-    log: &Log,
-    roll_bytes_min: u64,
-) -> Result<bool, log::Error> {
-    let maps = maps_of(shared, partition);
-    let segments = log.segments();
-    if let Some((active, _)) = segments.split_last()
-        && let Some((_, map)) = maps.get(&active.id())
-        && active.bytes() >= roll_bytes_min
-        && live_percent(map) < 50
-    {
-        log.roll()?;
-        return compact(shared, partition, log, u64::MAX);
-    }
-    let Some(run) = choose(&segments, &maps, shared.settings.segment_bytes) else {
-        return Ok(false);
-    };
-    let rewritten = rewrite(shared, partition, log, &run, &maps);
-    if !matches!(rewritten, Ok(true)) {
-        // Trying again would have the same result, so no record of the run counts as dead any more.
-        for (_, map) in run.iter().filter_map(|one| maps.get(&one.id())) {
-            map.records.store(map.live.load(Relaxed), Relaxed);
-        }
-    }
-    rewritten
-}
-
-/// Rewrites a run; false if that would save nothing, or the threads shall end.
-fn rewrite(
-    shared: &Shared,
-    partition: u32,
-    log: &Log,
-    run: &[Arc<Segment>],
-    maps: &HashMap<SegmentId, (u16, Arc<Map>)>,
-) -> Result<bool, log::Error> {
-    let mut judge = Decisions {
-        shared,
-        numbers: run
-            .iter()
-            .filter_map(|one| Some((one.id(), maps.get(&one.id())?.0)))
-            .collect(),
-        oldest: run[0].base() <= log.start(),
-        pending: None,
-        moves: Vec::new(),
-    };
-    // Kafka's consumers of the topic may still have to see the tombstones: they stay until the run is the oldest.
-    let mut rewrite = log.rewrite(run, i64::MAX)?;
-    loop {
-        let began = Instant::now();
-        if rewrite.step(STEP_BYTES, &mut judge)? {
-            break;
-        }
-        if shared.durability.stops_within(began.elapsed() * (SHARE - 1)) {
-            return Ok(false);
-        }
-    }
-    let moves = judge.moves;
-    let (read, written) = rewrite.bytes();
-    let counters = &shared.counters.compaction;
-    counters.bytes_read.fetch_add(read, Relaxed);
-    counters.bytes_written.fetch_add(written, Relaxed);
-    let Some(replaced) = rewrite.install()? else {
-        return Ok(false);
-    };
-    counters.runs.fetch_add(1, Relaxed);
-    relocate(shared, partition, &replaced, &moves)?;
-    for old in &replaced.old {
-        if let Some((number, _)) = maps.get(&old.id()) {
-            shared.maps.remove(*number, &shared.index);
-        }
-    }
-    Ok(true)
-}
-
-/// The maps of a partition, by their segments.
-fn maps_of(shared: &Shared, partition: u32) -> HashMap<SegmentId, (u16, Arc<Map>)> {
-    let all = shared.maps.all().into_iter();
-    all.filter(|(_, map)| map.partition == partition)
-        .map(|(number, map)| (map.segment.id(), (number, map)))
-        .collect()
-}
-
-/// The share of records that are live. A segment without records that could be dropped is wholly live.
-fn live_percent(map: &Map) -> u64 {
-    let (records, live) = (map.records.load(Relaxed), map.live.load(Relaxed));
-    (live * 100).checked_div(records).unwrap_or(100)
-}
-
-/// About how many bytes of a segment are of live records.
-pub(super) fn live_bytes(map: &Map) -> u64 {
-    map.segment.bytes() * live_percent(map).min(100) / 100
-}
-
-/// The first run of adjacent complete segments that have many dead records and fit into one.
-fn choose(
-    segments: &[Arc<Segment>],
-    maps: &HashMap<SegmentId, (u16, Arc<Map>)>,
-    segment_bytes: u64,
-) -> Option<Vec<Arc<Segment>>> {
-    let complete = &segments[..segments.len().saturating_sub(1)];
-    let mut run = Vec::new();
-    let mut bytes = 0;
-    for segment in complete {
-        let Some((_, map)) = maps.get(&segment.id()) else {
-            break;
+    /// Rewrites one run of segments of a partition, if there is one that is worth it. Continues with true if it did something, and
+    /// breaks if the store is being closed.
+    ///
+    /// # Errors
+    /// Those of the log. The run rests then.
+    pub(super) fn compact(
+        &mut self,
+        number: u32,
+        log: &Log,
+        is_quiet: bool,
+    ) -> Result<ControlFlow<(), bool>, log::Error> {
+        let partition = Partition::new(self.shared, number, log);
+        let figures = partition.figures(&self.resting);
+        let run = match choose(&figures, is_quiet, self.shared.settings.segment_bytes) {
+            Choice::Nothing => return Ok(ControlFlow::Continue(false)),
+            Choice::Roll => return log.roll().map(|()| ControlFlow::Continue(true)),
+            Choice::Rewrite(run) => &partition.segments[run],
         };
-        let percent = live_percent(map);
-        let live_bytes = segment.bytes() * percent / 100;
-        let fits = bytes + live_bytes <= segment_bytes;
-        if percent < LIVE_MAX && (fits || run.is_empty()) {
-            bytes += live_bytes;
-            run.push(segment.clone());
-        } else if !run.is_empty() {
-            break;
+        let outcome = self.rewrite(&partition, run);
+        if !matches!(outcome, Ok(Outcome::Replaced)) {
+            let until = Instant::now() + AFTER_FAILURE;
+            self.resting
+                .extend(run.iter().map(|one| ((number, one.id()), until)));
+        }
+        Ok(match outcome? {
+            Outcome::Replaced | Outcome::Futile => ControlFlow::Continue(true),
+            Outcome::Stopped => ControlFlow::Break(()),
+        })
+    }
+
+    /// Rewrites a run.
+    fn rewrite(&self, partition: &Partition, run: &[Arc<Segment>]) -> Result<Outcome, log::Error> {
+        let shared = self.shared;
+        let cleaned = partition.log.end();
+        // A delete has its tombstone in the log before it removes the slot, so a value may still count as live though its tombstone is
+        // in the run.
+        shared.index.pass();
+        let mut judge = Decisions {
+            shared,
+            numbers: run
+                .iter()
+                .filter_map(|one| Some((one.id(), partition.maps.get(&one.id())?.0)))
+                .collect(),
+            hides: partition.hides(run),
+            pending: None,
+            moves: Vec::new(),
+            held: 0,
+            held_values: 0,
+        };
+        // Kafka's consumers of the topic may still have to see the tombstones: they stay
+        // while they hide something. Near to their
+        // own times, the horizon takes few bytes.
+        let horizon = run.iter().map(|one| one.max_timestamp()).max().unwrap_or(0);
+        let mut rewrite = partition.log.rewrite(run, horizon)?;
+        let mut synced = 0;
+        loop {
+            let (is_done, rest) = self.throttle.run(|| {
+                let is_done = rewrite.step(STEP_BYTES, &mut judge)?;
+                let (_, written) = rewrite.bytes();
+                if written - synced >= SYNC_BYTES {
+                    rewrite.sync()?;
+                    synced = written;
+                }
+                Ok(is_done)
+            });
+            if is_done? {
+                break;
+            }
+            if shared.durability.stops_within(rest) {
+                return Ok(Outcome::Stopped);
+            }
+        }
+        let (read, written) = rewrite.bytes();
+        let counters = &shared.counters.compaction;
+        counters.bytes_read.fetch_add(read, Relaxed);
+        counters.bytes_written.fetch_add(written, Relaxed);
+        let (installed, rest) = self.throttle.run(|| {
+            let Some(replaced) = rewrite.install()? else {
+                return Ok(false);
+            };
+            let map = relocate(shared, partition.number, &replaced, &judge.moves)?;
+            map.held.store(judge.held, Relaxed);
+            // Those that died meanwhile are counted as written, and not as live.
+            map.records.store(judge.moves.len() as u64 + judge.held, Release);
+            if judge.held_values == 0 {
+                map.cleaned.store(cleaned, Relaxed);
+            }
+            for old in &replaced.old {
+                if let Some((number, _)) = partition.maps.get(&old.id()) {
+                    shared.maps.remove(*number, &shared.index);
+                }
+            }
+            Ok(true)
+        });
+        counters
+            .runs
+            .fetch_add(u64::from(*installed.as_ref().unwrap_or(&false)), Relaxed);
+        match installed? {
+            _ if shared.durability.stops_within(rest) => Ok(Outcome::Stopped),
+            true => Ok(Outcome::Replaced),
+            false => Ok(Outcome::Futile),
         }
     }
-    (!run.is_empty()).then_some(run)
+}
+
+impl Partition {
+    fn new(shared: &Shared, number: u32, log: &Log) -> Partition {
+        let all = shared.maps.all().into_iter();
+        let own = all.filter(|(_, map)| map.partition == number);
+        Partition {
+            number,
+            log: log.clone(),
+            segments: log.segments(),
+            maps: own
+                .map(|(number, map)| (map.segment.id(), (number, map)))
+                .collect(),
+        }
+    }
+
+    /// Figures of the segments.
+    fn figures(&self, resting: &HashMap<(u32, SegmentId), Instant>) -> Vec<Figures> {
+        let complete_end = self.segments.iter().rev().nth(1).map_or(0, |last| last.end());
+        let mut older = u64::MAX;
+        let figures = self.segments.iter().map(|segment| {
+            let hides = older < segment.end();
+            let cleaned = self.cleaned(segment);
+            older = older.min(cleaned);
+            let known = self.maps.get(&segment.id());
+            Figures {
+                rests: resting.contains_key(&(self.number, segment.id())),
+                is_unclean: cleaned < complete_end,
+                bytes: segment.bytes(),
+                ..known.map_or_else(Figures::default, |(_, map)| Figures::of(map, hides))
+            }
+        });
+        figures.collect()
+    }
+
+    /// Returns true if segments before a run may have records that those of the run hide.
+    ///
+    /// Only values without a slot have to be hidden. A segment has none of those that were deleted before some offset if it was
+    /// rewritten since, or if all of its records have slots.
+    fn hides(&self, run: &[Arc<Segment>]) -> bool {
+        let (base, end) = (run[0].base(), run.last().map_or(0, |last| last.end()));
+        let mut older = self.segments.iter().take_while(|segment| segment.base() < base);
+        older.any(|segment| self.cleaned(segment) < end)
+    }
+
+    /// The offset up to which nothing has to be hidden in a segment.
+    fn cleaned(&self, segment: &Segment) -> u64 {
+        let Some((_, map)) = self.maps.get(&segment.id()) else {
+            return 0;
+        };
+        // The count of records is read first: a record that is counted later has a later offset.
+        let (records, live) = (map.records.load(Acquire), map.live.load(Acquire));
+        if records == live {
+            u64::MAX
+        } else {
+            map.cleaned.load(Relaxed)
+        }
+    }
 }
 
 /// Lets the index point to the records where they are now.
@@ -188,7 +283,7 @@ fn relocate(
     partition: u32,
     replaced: &log::Replaced,
     moves: &[(u64, Location, u64)],
-) -> Result<(), log::Error> {
+) -> Result<Arc<Map>, log::Error> {
     let new = replaced.new.clone();
     let path = new.path().to_owned();
     let active = map_segment(&shared.maps, new, partition, 0);
@@ -203,20 +298,23 @@ fn relocate(
             guard.relocate(found, location);
         }
     }
-    active.map.records.store(moves.len() as u64, Relaxed);
-    Ok(())
+    Ok(active.map)
 }
 
 /// Decides which records stay.
 struct Decisions<'a> {
     shared: &'a Shared,
     numbers: HashMap<SegmentId, u16>,
-    /// True if no segment is older than the run.
-    oldest: bool,
+    /// True if older segments may have records that those of the run hide.
+    hides: bool,
     /// The record that was just judged, if a slot points to it: its hash, its location and the length of its key.
     pending: Option<(u64, Location, usize)>,
     /// Hashes, old locations and new positions of keys.
     moves: Vec<(u64, Location, u64)>,
+    /// Records that stay though no slot points to them.
+    held: u64,
+    /// Those of them that have a value.
+    held_values: u64,
 }
 
 impl Judge for Decisions<'_> {
@@ -228,27 +326,24 @@ impl Judge for Decisions<'_> {
         };
         let hash = super::hash(&self.shared.secrets, key);
         let guard = self.shared.index.lock(hash, &self.shared.maps);
-        let Some(found) = guard.find(key) else {
-            let ends_older = record.value.is_none() || !Facts::of(record).endless();
-            return if ends_older && !self.oldest {
-                Verdict::Keep
-            } else {
-                Verdict::Drop
-            };
-        };
-        let (Some(value), Some(map)) = (record.value, self.numbers.get(&candidate.value.segment)) else {
-            return Verdict::Drop;
-        };
-        let gap = value.as_ptr() as u64 - key.as_ptr() as u64;
-        let location = Location {
+        let location = |(value, map): (&[u8], &u16)| Location {
             map: *map,
-            position: (candidate.value.position - gap) as u32,
+            position: (candidate.value.position - (value.as_ptr() as u64 - key.as_ptr() as u64)) as u32,
         };
-        if found.slot.location() != location {
-            return Verdict::Drop;
+        let map = self.numbers.get(&candidate.value.segment);
+        let location = record.value.zip(map).map(location);
+        if let Some(location) = location.filter(|location| guard.find_location(*location).is_some()) {
+            self.pending = Some((hash, location, key.len()));
+            return Verdict::Keep;
         }
-        self.pending = Some((hash, location, key.len()));
-        Verdict::Keep
+        let ends_older = record.value.is_none() || !Facts::of(record).endless();
+        let fingerprint = || super::hash(&self.shared.fingerprints, key);
+        if ends_older && self.hides && guard.find_blindly(fingerprint()).is_none() {
+            self.held += 1;
+            self.held_values += u64::from(record.value.is_some());
+            return Verdict::Keep;
+        }
+        Verdict::Drop
     }
 
     fn moved(&mut self, moved: Moved) {

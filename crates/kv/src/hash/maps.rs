@@ -32,6 +32,10 @@ pub(super) struct Map {
     /// Records that were written, and those that slots point to.
     pub(super) records: AtomicU64,
     pub(super) live: AtomicU64,
+    /// Records to which no slot points, and which hide older records of their keys.
+    pub(super) held: AtomicU64,
+    /// Rewriting has dropped every record that was dead when the log ended at this offset.
+    pub(super) cleaned: AtomicU64,
 }
 
 // SAFETY: a map owns its mapping, which is read-only, and everything else in it may be shared.
@@ -68,6 +72,8 @@ impl Map {
             partition,
             records: AtomicU64::new(0),
             live: AtomicU64::new(0),
+            held: AtomicU64::new(0),
+            cleaned: AtomicU64::new(0),
         })
     }
 

@@ -17,6 +17,7 @@
 mod compaction;
 mod figures;
 mod flushed;
+mod garbage;
 mod index;
 mod journal;
 mod maps;
@@ -58,6 +59,8 @@ const LARGE: u64 = 16 << 10;
 const ITEM_OVERHEAD: u64 = 50;
 /// The bits of a CAS below its epoch.
 const CAS_BITS: u32 = 44;
+/// The default share of compaction.
+pub(crate) const COMPACTION_PERCENT: u32 = 25;
 /// No flush is pending.
 const NEVER: u32 = u32::MAX;
 
@@ -76,6 +79,8 @@ pub(crate) struct Settings {
     pub(crate) preallocate: bool,
     /// Compact in the background.
     pub(crate) compact: bool,
+    /// The share of one core and of the device that compaction may take, in percent.
+    pub(crate) compaction_percent: u32,
 }
 
 impl Default for Settings {
@@ -87,6 +92,7 @@ impl Default for Settings {
             segment_bytes: 64 << 20,
             preallocate: true,
             compact: true,
+            compaction_percent: COMPACTION_PERCENT,
         }
     }
 }
