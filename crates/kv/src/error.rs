@@ -5,13 +5,15 @@
 #[non_exhaustive]
 pub enum Error {
     /// The scheme or file suffix names no engine.
-    #[error("{name:?} names no kind of store; use memory: or hash:PATH, or Tokyo Cabinet's * or PATH.tch")]
+    #[error(
+        "{name:?} names no kind of store; use memory:, hash:PATH or tree:PATH, or Tokyo Cabinet's *, PATH.tch or PATH.tcb"
+    )]
     UnknownKind {
         /// The given text.
         name: String,
     },
     /// The engine exists in the design but isn't part of this version.
-    #[error("{kind} stores are not in this version; use memory: or hash:PATH")]
+    #[error("{kind} stores are not in this version; use memory:, hash:PATH or tree:PATH")]
     NotInThisVersion {
         /// The engine's name.
         kind: &'static str,
@@ -57,6 +59,14 @@ pub enum Error {
         bytes: u64,
         /// The system's error.
         source: std::io::Error,
+    },
+    /// A file of a store is damaged, or not the store's.
+    #[error("{}: {reason}; restore the store's folder from a copy, or move it away", path.display())]
+    Damaged {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The evidence.
+        reason: String,
     },
     /// The files of a store cannot be opened.
     #[error(transparent)]

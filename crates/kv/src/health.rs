@@ -25,10 +25,12 @@ pub enum Work {
     Compaction,
     /// Writing a snapshot of the index.
     Snapshot,
+    /// Merging writes into the pages of a tree.
+    Merge,
 }
 
 impl Work {
-    const COUNT: usize = Work::Snapshot as usize + 1;
+    const COUNT: usize = Work::Merge as usize + 1;
 }
 
 impl Display for Work {
@@ -38,6 +40,7 @@ impl Display for Work {
             Work::Checkpoint => "the checkpoint",
             Work::Compaction => "the compaction",
             Work::Snapshot => "the snapshot of the index",
+            Work::Merge => "the merge of writes into pages",
         })
     }
 }

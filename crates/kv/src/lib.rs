@@ -51,6 +51,7 @@ mod store;
 mod sync;
 mod throttle;
 mod time;
+mod tree;
 mod warm;
 
 pub use access::{Access, Need};
@@ -77,6 +78,7 @@ pub use statistics::{
 };
 pub use store::{Reader, Store};
 pub use time::{Expiry, Now};
+pub use tree::{Compression, Tree};
 pub use warm::{Fetch, Warm};
 
 /// The longest key an engine takes. Protocols may allow less.

@@ -49,6 +49,23 @@ impl OwnedEntry {
 }
 
 impl OwnedValue {
+    /// A copy of these bytes. From `large` bytes on they can be handed out without another copy.
+    pub(crate) fn new(bytes: &[u8], large: u64) -> OwnedValue {
+        match bytes.len() as u64 >= large {
+            true => OwnedValue::Shared(Pinned::from(bytes.to_vec())),
+            false => OwnedValue::Bytes(bytes.into()),
+        }
+    }
+
+    /// Its bytes, if they are in memory; a value in a file has none.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            OwnedValue::Bytes(bytes) => bytes,
+            OwnedValue::Shared(pinned) => pinned.as_ref(),
+            OwnedValue::File(_) => &[],
+        }
+    }
+
     /// Its length in bytes.
     pub(crate) fn len(&self) -> u64 {
         match self {

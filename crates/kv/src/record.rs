@@ -183,6 +183,47 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
+/// The type of the control record that says that everything is flushed. Kafka's own types are below 10.
+const FLUSH: i16 = 0x4846;
+
+/// A flush, as the log has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// It will be done at this second.
+    At(u32),
+    /// The records before these offsets are flushed, per partition.
+    Before(Vec<u64>),
+}
+
+impl Flush {
+    /// The key and the value of the control record.
+    pub(crate) fn encode(&self) -> (Vec<u8>, Vec<u8>) {
+        let key = [0_i16.to_be_bytes(), FLUSH.to_be_bytes()].concat();
+        let mut value = Vec::new();
+        match self {
+            Flush::At(second) => value.extend_from_slice(&second.to_be_bytes()),
+            Flush::Before(offsets) => offsets
+                .iter()
+                .for_each(|offset| value.extend_from_slice(&offset.to_be_bytes())),
+        }
+        (key, value)
+    }
+
+    /// Reads the record of a control batch; `None` if it is not a flush.
+    pub(crate) fn decode(key: &[u8], value: &[u8]) -> Option<Flush> {
+        let kind = key.strip_prefix(&0_i16.to_be_bytes())?;
+        if kind != FLUSH.to_be_bytes() {
+            return None;
+        }
+        if let Ok(second) = value.try_into() {
+            return Some(Flush::At(u32::from_be_bytes(second)));
+        }
+        let (offsets, rest) = value.as_chunks::<8>();
+        let offsets = offsets.iter().map(|offset| u64::from_be_bytes(*offset));
+        rest.is_empty().then(|| Flush::Before(offsets.collect()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -271,5 +312,23 @@ mod tests {
                 ..Facts::default()
             }
         );
+    }
+
+    #[test]
+    fn flushes_are_read_back() {
+        for flush in [
+            Flush::At(7),
+            Flush::Before(vec![1, 2, u64::MAX]),
+            Flush::Before(vec![9]),
+        ] {
+            let (key, value) = flush.encode();
+            assert_eq!(Flush::decode(&key, &value), Some(flush));
+        }
+        assert_eq!(
+            Flush::decode(&[0, 0, 0, 1], &[0; 4]),
+            None,
+            "a commit of a transaction"
+        );
+        assert_eq!(Flush::decode(&[0, 0, 0x48, 0x46], &[0; 5]), None);
     }
 }

@@ -1,20 +1,80 @@
 //! From a store's name to the store.
+//!
+//! ```text
+//!   hash:PATH?sync=commit          kind, path, keys      every key of a kind may stand in the URI, or beside it in a file
+//!   PATH.tch#bnum=1000000          the same by a name of Tokyo Cabinet's
+//! ```
+//!
+//! What there is to say about a kind stands in one line of [`KINDS`].
+
+mod tokyo;
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::durability::Sync;
-use crate::hash::{Hash, PARTITIONS_MAX, Settings};
+use crate::hash::{self, Hash, PARTITIONS_MAX};
 use crate::memory::{CAPACITY_MAX, CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN, Memory};
-use crate::{Error, Notice, Size, Store, parse_size};
+use crate::tree::{self, Tree};
+use crate::{Compression, Error, Notice, Size, Store, parse_size};
 
-const MEMORY_KEYS: &str = "capacity, item_size_max and evict";
-const HASH_KEYS: &str = "sync, partitions, item_size_max and preallocate";
-/// What Tokyo Cabinet's databases take; only `capsiz` has a meaning here.
-const TOKYO_MEMORY_KEYS: &str = "capsiz, bnum, capnum, mode";
-const TOKYO_HASH_KEYS: &str = "apow, bnum, dfunit, fpow, mode, opts, rcnum, xmsiz";
-const TOKYO_MEMORY_MEANINGLESS: [&str; 3] = ["bnum", "capnum", "mode"];
-const TOKYO_HASH_MEANINGLESS: [&str; 8] =
-    ["apow", "bnum", "dfunit", "fpow", "mode", "opts", "rcnum", "xmsiz"];
+/// A kind of store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Memory,
+    Hash,
+    Tree,
+}
+
+/// The kinds, each with its name, the keys that it has, and their list for messages.
+const KINDS: [(Kind, &str, &[&str], &str); 3] = [
+    (
+        Kind::Memory,
+        "memory",
+        &["capacity", "item_size_max", "evict"],
+        "capacity, item_size_max and evict",
+    ),
+    (
+        Kind::Hash,
+        "hash",
+        &["sync", "partitions", "item_size_max", "preallocate"],
+        "sync, partitions, item_size_max and preallocate",
+    ),
+    (
+        Kind::Tree,
+        "tree",
+        &["sync", "compression", "cache", "item_size_max", "preallocate"],
+        "sync, compression, cache, item_size_max and preallocate",
+    ),
+];
+
+/// The values of all keys. A store reads those of its kind.
+#[derive(Clone, Debug)]
+struct Values {
+    capacity: Size,
+    evict: bool,
+    item_size_max: Option<u64>,
+    sync: Sync,
+    partitions: Option<u32>,
+    preallocate: bool,
+    compression: Compression,
+    cache: Size,
+}
+
+impl Default for Values {
+    fn default() -> Values {
+        Values {
+            // A quarter of the memory there is.
+            capacity: Size::Percent(25.0),
+            evict: true,
+            item_size_max: None,
+            sync: Sync::default(),
+            partitions: None,
+            preallocate: true,
+            compression: Compression::default(),
+            cache: Size::Bytes(tree::CACHE_DEFAULT),
+        }
+    }
+}
 
 /// The specification of a store: its parsed name.
 ///
@@ -27,54 +87,50 @@ const TOKYO_HASH_MEANINGLESS: [&str; 8] =
 #[derive(Clone, Debug)]
 pub struct Specification {
     kind: Kind,
-    item_size_max: Option<u64>,
+    /// The folder of a store on a device.
+    path: Option<PathBuf>,
+    values: Values,
     notices: Vec<Notice>,
 }
 
-/// What only stores of one kind have.
-#[derive(Clone, Debug)]
-enum Kind {
-    Memory {
-        capacity: Size,
-        evict: bool,
-    },
-    Hash {
-        path: PathBuf,
-        sync: Sync,
-        partitions: Option<u32>,
-        preallocate: bool,
-    },
-}
-
 impl Specification {
-    /// Reads a URI (`memory:?capacity=1GiB&item_size_max=2MiB&evict=false`, `hash:PATH?sync=commit`) or a Tokyo Cabinet name
-    /// (`*#capsiz=1024m`, `PATH.tch#bnum=1000000`).
+    /// Reads a URI (`memory:?capacity=1GiB&item_size_max=2MiB&evict=false`, `hash:PATH?sync=commit`,
+    /// `tree:PATH?compression=zstd`) or a Tokyo Cabinet name (`*#capsiz=1024m`, `PATH.tch#bnum=1000000`, `PATH.tcb#opts=d`).
     pub fn parse(uri: &str) -> Result<Self, Error> {
-        if let Some((kind, tuning)) = tokyo(uri)? {
-            return Specification::tokyo(uri, kind, tuning);
+        if let Some(specification) = tokyo::parse(uri)? {
+            return Ok(specification);
         }
-        if let Some(kind) = not_in_this_version(uri) {
-            return Err(Error::NotInThisVersion { kind });
-        }
+        let (rest, query) = uri.split_once('?').unwrap_or((uri, ""));
+        let named = rest.split_once(':').and_then(|(scheme, path)| {
+            let kind = KINDS.into_iter().find(|(_, name, ..)| *name == scheme)?.0;
+            Some((kind, path))
+        });
+        let Some((kind, path)) = named else {
+            return Err(match not_in_this_version(uri) {
+                Some(kind) => Error::NotInThisVersion { kind },
+                None => Error::UnknownKind { name: uri.to_owned() },
+            });
+        };
         let malformed = |reason| Error::Malformed {
             uri: uri.to_owned(),
             reason,
         };
-        let (rest, query) = uri.split_once('?').unwrap_or((uri, ""));
-        let kind = match rest.split_once(':') {
-            Some(("memory", "")) => Kind::memory(),
-            Some(("memory", _)) => {
+        let path = match (kind, path) {
+            (Kind::Memory, "") => None,
+            (Kind::Memory, _) => {
                 return Err(malformed(
                     "a memory store has no path; keys follow a question mark: memory:?capacity=1GiB",
                 ));
             }
-            Some(("hash", "")) => {
+            (Kind::Hash, "") => {
                 return Err(malformed("a hash store needs the path of its folder: hash:PATH"));
             }
-            Some(("hash", path)) => Kind::hash(path_within(uri, path)?),
-            _ => return Err(Error::UnknownKind { name: uri.to_owned() }),
+            (Kind::Tree, "") => {
+                return Err(malformed("a tree store needs the path of its folder: tree:PATH"));
+            }
+            (Kind::Hash | Kind::Tree, path) => Some(path_within(uri, path)?),
         };
-        let mut specification = Specification::new(kind);
+        let mut specification = Specification::new(kind, path);
         let mut given = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair
@@ -86,79 +142,49 @@ impl Specification {
         Ok(specification)
     }
 
-    fn new(kind: Kind) -> Specification {
+    fn new(kind: Kind, path: Option<PathBuf>) -> Specification {
         Specification {
             kind,
-            item_size_max: None,
+            path,
+            values: Values::default(),
             notices: Vec::new(),
         }
     }
 
-    fn tokyo(uri: &str, kind: Kind, tuning: &str) -> Result<Self, Error> {
-        let malformed = |reason| Error::Malformed {
-            uri: uri.to_owned(),
-            reason,
-        };
-        let (name_of_kind, known, meaningless) = match kind {
-            Kind::Memory { .. } => (
-                "Tokyo Cabinet memory",
-                TOKYO_MEMORY_KEYS,
-                &TOKYO_MEMORY_MEANINGLESS[..],
-            ),
-            Kind::Hash { .. } => ("Tokyo Cabinet hash", TOKYO_HASH_KEYS, &TOKYO_HASH_MEANINGLESS[..]),
-        };
-        let mut specification = Specification::new(kind);
-        let mut given = Vec::new();
-        for pair in tuning.split('#').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair
-                .split_once('=')
-                .ok_or_else(|| malformed("every name needs a value: #name=value"))?;
-            once(&mut given, name)?;
-            match &mut specification.kind {
-                Kind::Memory { capacity, .. } if name == "capsiz" => *capacity = size(name, value)?,
-                _ if meaningless.contains(&name) => specification.notices.push(Notice::Ignored {
-                    name: name.to_owned(),
-                    value: value.to_owned(),
-                }),
-                _ => {
-                    return Err(Error::UnknownKey {
-                        key: name.to_owned(),
-                        kind: name_of_kind,
-                        known,
-                    });
-                }
-            }
-        }
-        Ok(specification)
-    }
-
     /// Sets one key, as a configuration file does.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), Error> {
-        match (key, &mut self.kind) {
-            ("item_size_max", _) => self.item_size_max = Some(item_size(key, value)?),
-            ("capacity", Kind::Memory { capacity, .. }) => *capacity = size(key, value)?,
-            ("evict", Kind::Memory { evict, .. }) => *evict = switch(key, value)?,
-            ("preallocate", Kind::Hash { preallocate, .. }) => *preallocate = switch(key, value)?,
-            ("sync", Kind::Hash { sync, .. }) => {
-                *sync = Sync::named(value)
-                    .ok_or_else(|| bad(key, value, "it's none, interval or commit".to_owned()))?;
+        let (_, kind, keys, known) = KINDS[self.kind as usize];
+        let unknown = || Error::UnknownKey {
+            key: key.to_owned(),
+            kind,
+            known,
+        };
+        if !keys.contains(&key) {
+            return Err(unknown());
+        }
+        let bad = |reason: &str| bad(key, value, reason.to_owned());
+        let values = &mut self.values;
+        match key {
+            "capacity" => values.capacity = size(key, value)?,
+            "cache" => values.cache = size(key, value)?,
+            "item_size_max" => values.item_size_max = Some(item_size(key, value)?),
+            "evict" => values.evict = switch(key, value)?,
+            "preallocate" => values.preallocate = switch(key, value)?,
+            "sync" => {
+                let sync = Sync::named(value);
+                values.sync = sync.ok_or_else(|| bad("it's none, interval or commit"))?;
             }
-            ("partitions", Kind::Hash { partitions, .. }) => {
-                let number = value
-                    .parse()
-                    .ok()
-                    .filter(|number| (1..=PARTITIONS_MAX).contains(number));
-                let reason = || format!("it's from 1 to {PARTITIONS_MAX}");
-                *partitions = Some(number.ok_or_else(|| bad(key, value, reason()))?);
+            "compression" => {
+                let compression = Compression::named(value);
+                values.compression = compression.ok_or_else(|| bad("it's none, lz4, zstd or deflate"))?;
             }
-            (_, kind) => {
-                let (kind, known) = kind.described();
-                return Err(Error::UnknownKey {
-                    key: key.to_owned(),
-                    kind,
-                    known,
-                });
+            "partitions" => {
+                let number = value.parse().ok();
+                let number = number.filter(|number| (1..=PARTITIONS_MAX).contains(number));
+                let reason = || bad(&format!("it's from 1 to {PARTITIONS_MAX}"));
+                values.partitions = Some(number.ok_or_else(reason)?);
             }
+            _ => return Err(unknown()),
         }
         Ok(())
     }
@@ -170,43 +196,42 @@ impl Specification {
 
     /// The folder of a store on a device, absolute or relative to the data folder; `None` for a store in memory.
     pub fn folder(&self) -> Option<&Path> {
-        match &self.kind {
-            Kind::Memory { .. } => None,
-            Kind::Hash { path, .. } => Some(path),
-        }
+        self.path.as_deref()
+    }
+
+    /// True if the store keeps its items in the order of their keys.
+    pub fn is_ordered(&self) -> bool {
+        self.kind == Kind::Tree
     }
 
     /// The capacity in bytes; a percentage is taken of the memory that this process may use. A store on a device has none: 0.
     pub fn capacity(&self) -> u64 {
-        match &self.kind {
-            Kind::Memory { capacity, .. } => capacity.bytes(),
-            Kind::Hash { .. } => 0,
+        match self.kind {
+            Kind::Memory => self.values.capacity.bytes(),
+            Kind::Hash | Kind::Tree => 0,
         }
     }
 
     /// Checks that the values fit together, without reserving memory or opening files.
     ///
     /// # Errors
-    /// [`Error::BadValue`] if the capacity is out of bounds or smaller than two items.
+    /// [`Error::BadValue`] if the capacity or the cache is out of bounds, or the capacity smaller than two items.
     pub fn check(&self) -> Result<(), Error> {
-        let capacity = match &self.kind {
-            Kind::Memory { capacity, .. } => capacity.bytes(),
-            Kind::Hash { .. } => return Ok(()),
-        };
-        let refuse = |reason| Err(bad("capacity", &format!("{capacity} bytes"), reason));
-        if capacity < CAPACITY_MIN {
-            return refuse(format!("at least {CAPACITY_MIN} are needed"));
+        match self.kind {
+            Kind::Memory => {
+                let capacity = self.values.capacity.bytes();
+                check_bounds("capacity", capacity)?;
+                let half = capacity / 2;
+                let item_size_max = self.item_size_max_within(capacity);
+                if item_size_max > half {
+                    let reason = format!("at most half of the capacity, {half} bytes, is possible");
+                    return Err(bad("item_size_max", &format!("{item_size_max} bytes"), reason));
+                }
+                Ok(())
+            }
+            Kind::Tree => check_bounds("cache", self.values.cache.bytes()),
+            Kind::Hash => Ok(()),
         }
-        if capacity > CAPACITY_MAX {
-            return refuse("at most 32TiB fit into the address space".to_owned());
-        }
-        let half = capacity / 2;
-        let item_size_max = self.item_size_max_within(capacity);
-        if item_size_max > half {
-            let reason = format!("at most half of the capacity, {half} bytes, is possible");
-            return Err(bad("item_size_max", &format!("{item_size_max} bytes"), reason));
-        }
-        Ok(())
     }
 
     /// Builds the store, or opens it. The paths of stores on a device are relative to the working directory.
@@ -222,35 +247,49 @@ impl Specification {
     ///
     /// # Errors
     /// Those of [`check`](Specification::check), [`Error::Memory`] if the system refuses the address space, and [`Error::Log`]
-    /// if files cannot be opened.
+    /// or [`Error::Damaged`] if files cannot be opened.
     pub fn open_under(&self, folder: &Path) -> Result<(Store, Vec<Notice>), Error> {
         self.check()?;
-        match &self.kind {
-            Kind::Memory { capacity, evict } => {
-                let memory = self.open_memory(capacity.bytes(), *evict)?;
+        let values = &self.values;
+        let path = folder.join(self.path.as_deref().unwrap_or(Path::new("")));
+        let item_size_max = values.item_size_max.unwrap_or(ITEM_SIZE_DEFAULT);
+        match self.kind {
+            Kind::Memory => {
+                let memory = self.open_memory()?;
                 Ok((Store::Memory(memory), Vec::new()))
             }
-            Kind::Hash {
-                path,
-                sync,
-                partitions,
-                preallocate,
-            } => {
-                let settings = Settings {
-                    sync: *sync,
-                    partitions: *partitions,
-                    preallocate: *preallocate,
-                    item_size_max: self.item_size_max.unwrap_or(ITEM_SIZE_DEFAULT),
-                    ..Settings::default()
+            Kind::Hash => {
+                let settings = hash::Settings {
+                    sync: values.sync,
+                    partitions: values.partitions,
+                    preallocate: values.preallocate,
+                    item_size_max,
+                    ..hash::Settings::default()
                 };
-                let (hash, reports) = Hash::open(&folder.join(path), settings)?;
+                let (hash, reports) = Hash::open(&path, settings)?;
                 let notices = reports.iter().filter_map(Notice::of_recovery);
                 Ok((Store::Hash(hash), notices.collect()))
+            }
+            Kind::Tree => {
+                let settings = tree::Settings {
+                    sync: values.sync,
+                    compression: values.compression,
+                    cache: values.cache.bytes(),
+                    preallocate: values.preallocate,
+                    item_size_max,
+                    ..tree::Settings::default()
+                };
+                let (tree, report) = Tree::open(&path, settings)?;
+                Ok((
+                    Store::Tree(tree),
+                    Notice::of_recovery(&report).into_iter().collect(),
+                ))
             }
         }
     }
 
-    fn open_memory(&self, capacity: u64, evict: bool) -> Result<Memory, Error> {
+    fn open_memory(&self) -> Result<Memory, Error> {
+        let capacity = self.values.capacity.bytes();
         let item_size_max = self.item_size_max_within(capacity);
         let capacity = usize::try_from(capacity).map_err(|_| {
             bad(
@@ -259,57 +298,30 @@ impl Specification {
                 "the address space is smaller".to_owned(),
             )
         })?;
-        Memory::new(capacity, item_size_max, evict)
+        Memory::new(capacity, item_size_max, self.values.evict)
     }
 
     fn item_size_max_within(&self, capacity: u64) -> u64 {
-        self.item_size_max.unwrap_or(ITEM_SIZE_DEFAULT.min(capacity / 2))
-    }
-}
-
-impl Kind {
-    /// A quarter of the memory there is.
-    fn memory() -> Kind {
-        Kind::Memory {
-            capacity: Size::Percent(25.0),
-            evict: true,
-        }
-    }
-
-    fn hash(path: PathBuf) -> Kind {
-        Kind::Hash {
-            path,
-            sync: Sync::default(),
-            partitions: None,
-            preallocate: true,
-        }
-    }
-
-    /// Its name, and the keys that it has.
-    fn described(&self) -> (&'static str, &'static str) {
-        match self {
-            Kind::Memory { .. } => ("memory", MEMORY_KEYS),
-            Kind::Hash { .. } => ("hash", HASH_KEYS),
-        }
+        let default = ITEM_SIZE_DEFAULT.min(capacity / 2);
+        self.values.item_size_max.unwrap_or(default)
     }
 }
 
 impl Default for Specification {
-    /// A quarter of the memory there is.
+    /// A memory store of a quarter of the memory there is.
     fn default() -> Self {
-        Specification::new(Kind::memory())
+        Specification::new(Kind::Memory, None)
     }
 }
 
-/// The kind and the tuning that a name of Tokyo Cabinet means, if it is one.
-fn tokyo(uri: &str) -> Result<Option<(Kind, &str)>, Error> {
-    let (name, tuning) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
-    let kind = match name {
-        "*" => Kind::memory(),
-        path if path.ends_with(".tch") && !path.starts_with("hash:") => Kind::hash(path_within(uri, path)?),
-        _ => return Ok(None),
-    };
-    Ok(Some((kind, tuning)))
+/// Checks the size of a memory engine.
+fn check_bounds(key: &str, bytes: u64) -> Result<(), Error> {
+    let refuse = |reason| Err(bad(key, &format!("{bytes} bytes"), reason));
+    match bytes {
+        ..CAPACITY_MIN => refuse(format!("at least {CAPACITY_MIN} are needed")),
+        CAPACITY_MIN..=CAPACITY_MAX => Ok(()),
+        _ => refuse("at most 32TiB fit into the address space".to_owned()),
+    }
 }
 
 /// The path of a store on a device, if it is absolute or stays within the folder that it is relative to. A symbolic link on the
@@ -339,15 +351,13 @@ fn path_within(uri: &str, path: &str) -> Result<PathBuf, Error> {
 /// Kinds of store that a name may mean and that come later.
 fn not_in_this_version(uri: &str) -> Option<&'static str> {
     let path = uri.split('#').next().unwrap_or(uri);
-    if uri.starts_with("hash:") || uri.starts_with("memory:") {
-        return None;
+    if uri.starts_with("cassandra:") {
+        return Some("cassandra");
     }
-    let schemes = [("tree:", "tree"), ("cassandra:", "cassandra")];
-    let suffixes = [(".tcb", "tree"), (".tcf", "fixed-length"), (".tct", "table")];
-    let by_scheme = schemes.into_iter().find(|(scheme, _)| uri.starts_with(scheme));
+    let suffixes = [(".tcf", "fixed-length"), (".tct", "table")];
     let by_suffix = suffixes.into_iter().find(|(suffix, _)| path.ends_with(suffix));
     let by_name = (path == "+").then_some(("+", "on-memory tree"));
-    by_scheme.or(by_suffix).or(by_name).map(|(_, kind)| kind)
+    by_suffix.or(by_name).map(|(_, kind)| kind)
 }
 
 /// A key that is given twice would have one of its values dropped without a word.
@@ -417,26 +427,22 @@ mod tests {
         let specification =
             parse("hash:data/x?sync=commit&partitions=3&item_size_max=2MiB&preallocate=false");
         assert_eq!(
-            (specification.capacity(), specification.item_size_max),
+            (specification.capacity(), specification.values.item_size_max),
             (0, Some(2 << 20))
         );
-        let Kind::Hash {
-            path,
-            sync,
-            partitions,
-            preallocate,
-        } = specification.kind
-        else {
-            panic!("it is a hash store");
-        };
-        assert_eq!((path, sync), (PathBuf::from("data/x"), Sync::Commit));
-        assert_eq!((partitions, preallocate), (Some(3), false));
+        assert_eq!(specification.folder(), Some(Path::new("data/x")));
+        let values = specification.values;
+        assert_eq!((specification.kind, values.sync), (Kind::Hash, Sync::Commit));
+        assert_eq!((values.partitions, values.preallocate), (Some(3), false));
         let specification = parse("casket.tch#bnum=1000000#mode=wct");
         assert_eq!(specification.notices().len(), 2);
-        assert!(matches!(specification.kind, Kind::Hash { path, .. } if *path == *"casket.tch"));
+        assert_eq!(specification.kind, Kind::Hash);
+        assert_eq!(specification.folder(), Some(Path::new("casket.tch")));
         for path in ["/srv/a", "/srv/../a", "./a", "a..b/...", "a//b"] {
-            let kind = Specification::parse(&format!("hash:{path}")).unwrap().kind;
-            assert!(matches!(kind, Kind::Hash { path: kept, .. } if kept == Path::new(path)));
+            for scheme in ["hash", "tree"] {
+                let specification = Specification::parse(&format!("{scheme}:{path}")).unwrap();
+                assert_eq!(specification.folder(), Some(Path::new(path)));
+            }
         }
         for (uri, part) in [
             ("hash:", "hash:PATH"),
@@ -454,6 +460,49 @@ mod tests {
             ("casket.tch#capsiz=1", "\"capsiz\""),
         ] {
             let error = Specification::parse(uri).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn tree_stores_and_their_tokyo_names() {
+        let parse = |uri| Specification::parse(uri).unwrap();
+        let specification = parse("tree:x?sync=none&compression=zstd&cache=1MiB&item_size_max=2MiB");
+        assert!(specification.is_ordered() && !parse("hash:x").is_ordered());
+        let values = specification.values;
+        assert_eq!((values.sync, values.compression), (Sync::None, Compression::Zstd));
+        assert_eq!(
+            (values.cache.bytes(), values.item_size_max),
+            (1 << 20, Some(2 << 20))
+        );
+        for (uri, compression, notices) in [
+            ("casket.tcb", Compression::None, 0),
+            ("casket.tcb#opts=d", Compression::Deflate, 0),
+            ("casket.tcb#opts=ld#bnum=7#lmemb=128", Compression::Deflate, 2),
+            ("casket.tcb#opts=l", Compression::None, 1),
+            ("casket.tcb#opts=b", Compression::None, 1),
+        ] {
+            let specification = parse(uri);
+            assert_eq!(specification.folder(), Some(Path::new("casket.tcb")));
+            assert_eq!(
+                (specification.kind, specification.values.compression),
+                (Kind::Tree, compression)
+            );
+            assert_eq!(specification.notices().len(), notices, "{uri}");
+        }
+        for (uri, part) in [
+            ("tree:", "tree:PATH"),
+            ("tree:../x", "leaves the data folder"),
+            ("tree:x?compression=gzip", "none, lz4, zstd or deflate"),
+            ("tree:x?partitions=3", "a tree store has sync, compression"),
+            ("tree:x?cache=1k", "65536"),
+            ("hash:x?compression=lz4", "a hash store has sync"),
+            ("casket.tcb#opts=z", "l, d, b and t"),
+            ("casket.tcb#rcnum=1", "\"rcnum\""),
+            ("casket.tcb#opts", "#name=value"),
+        ] {
+            let error = Specification::parse(uri).and_then(|specification| specification.check());
+            let error = error.unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
     }
@@ -481,7 +530,7 @@ mod tests {
         assert!(message("memory:/tmp/x").contains("no path"));
         assert!(message("memory:?capacity").contains("key=value"));
         assert!(message("redis:").contains("\"redis:\""));
-        for uri in ["tree:x?compression=zstd", "cassandra://h/k", "x.tcb", "+"] {
+        for uri in ["cassandra://h/k", "x.tct", "x.tcf#width=9", "+"] {
             assert!(message(uri).contains("not in this version"), "{uri}");
         }
     }

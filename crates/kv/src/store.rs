@@ -20,6 +20,8 @@ pub enum Store {
     Memory(Memory),
     /// In logs on a device.
     Hash(crate::Hash),
+    /// In compressed pages on a device, ordered by key.
+    Tree(crate::Tree),
     /// In the memory of a thread that answers late and fails on demand, for tests.
     #[cfg(feature = "simulated")]
     Simulated(crate::Simulated),
@@ -40,6 +42,7 @@ macro_rules! dispatch {
         match $store {
             Store::Memory($engine) => $call,
             Store::Hash($engine) => $call,
+            Store::Tree($engine) => $call,
             #[cfg(feature = "simulated")]
             Store::Simulated($engine) => $call,
         }

@@ -61,6 +61,11 @@ pub(crate) enum Fetched {
         cas: u64,
         commit: u64,
     },
+    /// The item, if there is one, as of a version of its stripe.
+    Dated {
+        item: Option<Arc<OwnedEntry>>,
+        version: u64,
+    },
     Failed(StoreError),
 }
 
@@ -141,11 +146,19 @@ impl Warm {
     pub(crate) fn take(&self, key: &[u8], need: Need) -> Option<Fetched> {
         let mut entries = self.entries.borrow_mut();
         let warmed = entries.get_mut(key).filter(|warmed| warmed.need >= need)?;
-        if warmed.uses > 1
-            && let Fetched::Item(item) = &warmed.fetched
-        {
-            warmed.uses -= 1;
-            return Some(Fetched::Item(item.clone()));
+        if warmed.uses > 1 {
+            let again = match &warmed.fetched {
+                Fetched::Item(item) => Some(Fetched::Item(item.clone())),
+                Fetched::Dated { item, version } => Some(Fetched::Dated {
+                    item: item.clone(),
+                    version: *version,
+                }),
+                Fetched::Applied { .. } | Fetched::Failed(_) => None,
+            };
+            if again.is_some() {
+                warmed.uses -= 1;
+                return again;
+            }
         }
         entries.remove(key).map(|warmed| warmed.fetched)
     }

@@ -4,7 +4,7 @@ use crc_fast::CrcAlgorithm;
 
 /// CRC-32C (Castagnoli) of some bytes.
 #[inline]
-pub(crate) fn of(bytes: &[u8]) -> u32 {
+pub fn of(bytes: &[u8]) -> u32 {
     crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 

@@ -87,6 +87,7 @@ mod tail;
 
 pub use activity::Activity;
 pub use append::Appended;
+pub use checksum::of as crc32c;
 pub use cold::{Answer, Cold};
 pub use compaction::{Compacted, Compaction};
 pub use error::{Error, Fault};

@@ -9,8 +9,10 @@ use super::reader::{Section, boolean, count, parsed, text};
 pub(crate) const DEFAULT_URI: &str = "memory:?capacity=25%";
 
 /// Parameters of a URI that may be keys of the table instead.
-const PARAMETERS: [&str; 6] = [
+const PARAMETERS: [&str; 8] = [
     "capacity",
+    "cache",
+    "compression",
     "item_size_max",
     "evict",
     "sync",
@@ -19,12 +21,7 @@ const PARAMETERS: [&str; 6] = [
 ];
 
 /// Keys of the vocabulary which only durable engines read.
-const LATER: [&str; 4] = [
-    "compression",
-    "kafka_writes",
-    "compaction_share",
-    "index_snapshot",
-];
+const LATER: [&str; 3] = ["kafka_writes", "compaction_share", "index_snapshot"];
 
 /// One store: its URI, with everything that was said beside it.
 #[derive(Clone, Debug)]

@@ -15,11 +15,8 @@ use parking_lot::Mutex;
 
 use super::index::Location;
 use super::maps::{Map, Maps};
-use crate::record::{self, Facts};
+use crate::record::{self, Facts, Flush};
 use crate::{Now, StoreError};
-
-/// The type of the control record that says that everything is flushed. Kafka's own types are below 10.
-const FLUSH: i16 = 0x4846;
 
 /// One partition.
 #[derive(Debug)]
@@ -46,15 +43,6 @@ pub(super) struct Active {
     pub(super) id: SegmentId,
     pub(super) number: u16,
     pub(super) map: Arc<Map>,
-}
-
-/// A flush, as the log has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Flush {
-    /// It will be done at this second.
-    At(u32),
-    /// The records before these offsets are flushed, per partition.
-    Before(Vec<u64>),
 }
 
 impl Journal {
@@ -191,34 +179,6 @@ impl Writer {
     }
 }
 
-impl Flush {
-    fn encode(&self) -> (Vec<u8>, Vec<u8>) {
-        let key = [0_i16.to_be_bytes(), FLUSH.to_be_bytes()].concat();
-        let mut value = Vec::new();
-        match self {
-            Flush::At(second) => value.extend_from_slice(&second.to_be_bytes()),
-            Flush::Before(offsets) => offsets
-                .iter()
-                .for_each(|offset| value.extend_from_slice(&offset.to_be_bytes())),
-        }
-        (key, value)
-    }
-
-    /// Reads the record of a control batch; `None` if it is not a flush.
-    pub(super) fn decode(key: &[u8], value: &[u8]) -> Option<Flush> {
-        let kind = key.strip_prefix(&0_i16.to_be_bytes())?;
-        if kind != FLUSH.to_be_bytes() {
-            return None;
-        }
-        if let Ok(second) = value.try_into() {
-            return Some(Flush::At(u32::from_be_bytes(second)));
-        }
-        let (offsets, rest) = value.as_chunks::<8>();
-        let offsets = offsets.iter().map(|offset| u64::from_be_bytes(*offset));
-        rest.is_empty().then(|| Flush::Before(offsets.collect()))
-    }
-}
-
 pub(super) fn milliseconds(now: Now) -> i64 {
     i64::from(now.0) * 1000
 }
@@ -227,28 +187,5 @@ fn too_large(_: BatchError) -> StoreError {
     StoreError::TooLarge {
         size: log::batch::BATCH_BYTES_MAX,
         max: log::batch::BATCH_BYTES_MAX,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flushes_are_read_back() {
-        for flush in [
-            Flush::At(7),
-            Flush::Before(vec![1, 2, u64::MAX]),
-            Flush::Before(vec![9]),
-        ] {
-            let (key, value) = flush.encode();
-            assert_eq!(Flush::decode(&key, &value), Some(flush));
-        }
-        assert_eq!(
-            Flush::decode(&[0, 0, 0, 1], &[0; 4]),
-            None,
-            "a commit of a transaction"
-        );
-        assert_eq!(Flush::decode(&[0, 0, 0x48, 0x46], &[0; 5]), None);
     }
 }

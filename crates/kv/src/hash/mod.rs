@@ -41,7 +41,7 @@ use crate::durability::{Durability, Logs, Sync};
 use crate::entry;
 use crate::folder::{self, Folder, Kind, Meta};
 use crate::observer::Observers;
-use crate::record::{self, Record};
+use crate::record::{self, Flush, Record};
 use crate::{
     Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, KEY_LENGTH_MAX, Key,
     Marks, Notice, Now, Observation, Observer, Pinned, Statistics, StoreError, Stored,
@@ -49,7 +49,7 @@ use crate::{
 use figures::Counters;
 use flushed::Flushed;
 use index::{FETCHED, Found, Guard, Index, SHARDS, WON};
-use journal::{Flush, Journal};
+use journal::Journal;
 use maps::Maps;
 pub(crate) use partition::{PARTITIONS_MAX, murmur2};
 

@@ -9,10 +9,10 @@ use log::batch::Batch;
 use log::{Error, Location as LogLocation, Log};
 
 use super::index::{Index, Location, Slot};
-use super::journal::{Active, Flush, map_segment};
+use super::journal::{Active, map_segment};
 use super::maps::Maps;
 use crate::KEY_LENGTH_MAX;
-use crate::record::Facts;
+use crate::record::{Facts, Flush};
 
 /// The structures that recovery fills.
 pub(super) struct Recovery<'a> {

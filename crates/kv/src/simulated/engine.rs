@@ -117,7 +117,7 @@ impl Simulated {
                 Ok(Answer::Ready(f(entry.as_ref())))
             }
             Some(Fetched::Failed(error)) => Err(error),
-            Some(Fetched::Applied { .. }) | None => {
+            Some(Fetched::Applied { .. } | Fetched::Dated { .. }) | None => {
                 warm.want(key.bytes, access.need);
                 Ok(Answer::Cold)
             }
@@ -198,7 +198,7 @@ impl Simulated {
                 }
             }
             Some(Fetched::Failed(error)) => Err(error),
-            Some(Fetched::Applied { .. }) | None => {
+            Some(Fetched::Applied { .. } | Fetched::Dated { .. }) | None => {
                 warm.want(key.bytes, Need::Value);
                 Ok(Answer::Cold)
             }
