@@ -88,7 +88,7 @@ fn commit(report: &Report, row: &LatencyReport, append: Percentiles) -> Affordab
     );
     let together = report.group_commit.last().map_or_else(String::new, |group| {
         format!(
-            "; {} clients together get {}, each write after {} (p99 {}); a power cut loses no acknowledged write",
+            "; {} clients together get {}, and each waits {} (p99 {}); a power cut loses no acknowledged write",
             group.writers,
             rate(group.per_second),
             time(group.latency.p50_us),
