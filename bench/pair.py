@@ -81,14 +81,16 @@ class Pair:
         ]
 
 
-def add_arguments(parser, duration, repeat):
-    """The arguments that every table of the pair has."""
+def add_arguments(parser, duration, repeat, control=True):
+    """The arguments that every table of the pair has. Without `control` both servers are never the same."""
     parser.add_argument("--hikyaku", default=ROOT / "target/release/hikyaku", type=pathlib.Path)
     parser.add_argument("--memcached", default=shutil.which("memcached"), help="the peer; the installed one by default")
     parser.add_argument("--generator", help="the generator's command; HIKYAKU bench kv by default")
     parser.add_argument("--duration", default=duration, help=f"measured time of each server in each repetition ({duration})")
     parser.add_argument("--repeat", default=repeat, type=int, help=f"repetitions, each with servers of its own ({repeat})")
-    parser.add_argument("--control", action="store_true", help="run memcached in place of Hikyaku, too")
+    if control:
+        parser.add_argument("--control", action="store_true", help="run memcached in place of Hikyaku, too")
+    parser.set_defaults(control=False)
     parser.add_argument("--no-fifo", action="store_true", help="no real-time scheduling, even if it is allowed")
     parser.add_argument("--results", help="the folder to write to")
 
