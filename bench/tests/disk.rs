@@ -137,7 +137,8 @@ fn a_full_disk_is_an_error_and_nothing_is_left() {
         String::from_utf8_lossy(&output.stdout),
     );
     assert!(
-        said.contains("cannot write") && said.contains("No space left on device"),
+        said.contains("cannot write")
+            && said.contains("No space left on device (os error 28); free 150 MiB there"),
         "{said}"
     );
     assert_eq!(printed, "status 1, left: \n");

@@ -23,6 +23,16 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// The disk to be measured is full.
+    #[error("cannot write {}: {source}; free {} MiB there, or name another folder with --dir", path.display(), needed >> 20)]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// The bytes that the whole measurement needs.
+        needed: u64,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// A signal ended the run; its files are removed.
     #[error("interrupted; the files of the measurement are removed")]
     Interrupted {

@@ -1,7 +1,7 @@
 //! One thread writes 4 KiB and waits until they are on the disk.
 
-use super::Slice;
 use super::samples::Samples;
+use super::{SPACE, Slice};
 use crate::Error;
 use crate::scratch::Scratch;
 use rustix::fs::{FallocateFlags, fallocate};
@@ -142,9 +142,15 @@ pub(super) fn preallocate(file: &File, length: u64) -> io::Result<()> {
     fallocate(file, FallocateFlags::KEEP_SIZE, 0, length).map_err(Into::into)
 }
 
+/// The error of a file that cannot be written.
 pub(super) fn failed(path: &Path, source: io::Error) -> Error {
-    Error::File {
-        path: path.to_owned(),
-        source,
+    let path = path.to_owned();
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full {
+            path,
+            needed: SPACE,
+            source,
+        },
+        _ => Error::File { path, source },
     }
 }

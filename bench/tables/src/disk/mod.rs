@@ -38,6 +38,9 @@ use std::time::{Duration, Instant};
 /// The number of slices per part, so that a disturbance affects all parts alike.
 const ROUNDS: u32 = 4;
 
+/// Free space that the whole measurement needs at most, as its help says.
+const SPACE: u64 = 150 << 20;
+
 /// Measures the disk that `options` name.
 ///
 /// # Errors
