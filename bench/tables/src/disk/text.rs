@@ -94,8 +94,8 @@ impl fmt::Display for Verdict {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "This disk affords sync={}.", self.sync)?;
         for each in &self.each {
-            let verdict = if each.affordable { "affordable" } else { "too slow" };
-            writeln!(out, "  sync={:8} {verdict}: {}", each.sync, each.cost)?;
+            let verdict = if each.affordable { "yes" } else { "no" };
+            writeln!(out, "  {:8} {verdict}: {}", each.sync, each.cost)?;
         }
         for warning in &self.warnings {
             writeln!(out, "  warning: {warning}")?;

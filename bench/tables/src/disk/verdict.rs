@@ -41,7 +41,13 @@ impl Verdict {
             .latency
             .iter()
             .find_map(|row| row.latency.map(|latency| (row, latency)))?;
-        let each = vec![none(), interval(append), commit(report, row, append)];
+        let mut each = vec![none(), interval(append), commit(report, row, append)];
+        if report.device.is_memory() {
+            for useless in &mut each[1..] {
+                useless.affordable = false;
+                useless.cost = "the files are in memory, and a power cut loses all of them".into();
+            }
+        }
         let sync = each.iter().rev().find(|each| each.affordable)?.sync;
         Some(Self {
             sync,
@@ -108,7 +114,7 @@ fn warnings(report: &Report, append: Percentiles) -> Vec<String> {
     let mut warnings = Vec::new();
     if device.is_memory() {
         warnings.push(format!(
-            "{kind} keeps files in memory: a power cut loses all of them under every sync"
+            "{kind} keeps files in memory, so no sync makes them durable"
         ));
     } else if device.is_remote() {
         warnings.push(format!(
@@ -185,6 +191,7 @@ mod tests {
         assert_eq!(sync(&report(200.0, 900.0, 5_000.0, "ext4")), "commit");
         assert_eq!(sync(&report(8_000.0, 30_000.0, 200_000.0, "ext4")), "interval");
         assert_eq!(sync(&report(8_000.0, 30_000.0, 3e6, "ext4")), "none");
+        assert_eq!(sync(&report(1.0, 2.0, 3.0, "tmpfs")), "none");
     }
 
     #[test]
