@@ -4,17 +4,19 @@ use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::core::{Core, Counters};
-use crate::listener::{Listener, Socket, adopt};
-use crate::loops::Siblings;
-use crate::source::{self, READABLE};
-use crate::tls::HandshakePermit;
-use crate::{Address, Error, ListenOptions, OnFull, Stream, sys};
+use crate::core::{Core, READABLE};
+use crate::counters::Counters;
+use crate::listener::{Listener, adopt};
+use crate::permit::{Connections, Permit};
+use crate::siblings::Siblings;
+use crate::socket::Socket;
+use crate::sync::lock;
+use crate::{Address, Error, ListenOptions, OnFull, Stream, readiness, sys};
 
 /// Connections accepted before other tasks run.
 const ACCEPTS_PER_TURN: usize = 64;
@@ -24,21 +26,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long a drain waits for the first request of a connection that has just begun.
 pub(crate) const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
-/// State shared by the tasks of one listener, its connections and its [`Bound`](crate::Bound).
+/// State shared by the tasks of one listener and its [`Bound`](crate::Bound).
 pub(crate) struct Acceptor {
     pub(crate) address: Address,
     pub(crate) options: ListenOptions,
-    pub(crate) siblings: Arc<Siblings>,
+    connections: Arc<Connections>,
     /// The listening sockets, as long as they are open.
     sockets: Mutex<Vec<Weak<Socket>>>,
     handed_over: AtomicBool,
-    connections: AtomicUsize,
     closed: AtomicBool,
-    draining: AtomicBool,
-    /// True if connections that have received nothing yet drain too.
-    drains_new: AtomicBool,
-    /// The accepting tasks, woken when the listener is closed or a permit is returned.
-    waiting: Mutex<Vec<Waker>>,
 }
 
 impl Acceptor {
@@ -48,45 +44,41 @@ impl Acceptor {
         siblings: Arc<Siblings>,
         sockets: &[Arc<Socket>],
     ) -> Arc<Acceptor> {
-        let (handed_over, connections, closed, draining, drains_new, waiting) = Default::default();
+        let connections = Connections::new(options.connections_max, siblings);
         Arc::new(Acceptor {
             address,
             options,
-            siblings,
+            connections: Arc::new(connections),
             sockets: Mutex::new(sockets.iter().map(Arc::downgrade).collect()),
-            handed_over,
-            connections,
-            closed,
-            draining,
-            drains_new,
-            waiting,
+            handed_over: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
         })
     }
 
     pub(crate) fn connections(&self) -> usize {
-        self.connections.load(Ordering::Relaxed)
+        self.connections.open()
     }
 
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        self.wake();
+        self.connections.wake();
     }
 
     /// Closes the listener and has its connections end as soon as each is idle.
-    pub(crate) fn drain(self: &Arc<Self>) {
+    pub(crate) fn drain(&self) {
         self.close();
-        self.draining.store(true, Ordering::SeqCst);
-        for remote in &self.siblings.remotes {
-            let acceptor = Arc::clone(self);
+        self.connections.drain();
+        for remote in &self.connections.siblings.remotes {
+            let connections = Arc::clone(&self.connections);
             remote.post_unbounded(move || {
                 let core = Core::current();
                 core.any_drain.set(true);
-                source::wake_all(&core);
+                readiness::wake_all(&core);
                 let later = Rc::clone(&core);
                 core.spawn(async move {
                     crate::sleep(FIRST_REQUEST).await;
-                    acceptor.drains_new.store(true, Ordering::Relaxed);
-                    source::wake_all(&later);
+                    connections.drain_new();
+                    readiness::wake_all(&later);
                 });
             });
         }
@@ -94,7 +86,7 @@ impl Acceptor {
 
     /// Copies of the listening sockets for another process, which from now on accepts what waits when this one closes.
     pub(crate) fn hand_over(&self) -> Result<Vec<OwnedFd>, Error> {
-        let sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
+        let sockets = lock(&self.sockets);
         let copy = |socket: &Weak<Socket>| {
             let socket = socket.upgrade().ok_or(Error::ListenerClosed)?;
             socket.hand_over().map_err(Error::system("dup"))
@@ -108,82 +100,9 @@ impl Acceptor {
         self.closed.load(Ordering::SeqCst)
     }
 
-    fn has_room(&self) -> bool {
-        self.connections.load(Ordering::SeqCst) < self.options.connections_max
-    }
-
-    fn wake(&self) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let wakers = std::mem::take(&mut *waiting);
-        drop(waiting);
-        wakers.into_iter().for_each(Waker::wake);
-    }
-
-    fn wait(&self, context: &Context<'_>) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
-            waiting.push(context.waker().clone());
-        }
-    }
-
     /// True if the limits leave no room for another connection.
     fn must_wait(&self) -> bool {
-        self.options.on_full == OnFull::Wait && !self.has_room()
-    }
-}
-
-/// Counts one connection towards the limits of its listener and the load of its loop, for as long as it lives.
-pub(crate) struct Permit {
-    acceptor: Arc<Acceptor>,
-    /// The counters of its loop, once placed.
-    counters: Option<Arc<Counters>>,
-    /// Held until the TLS handshake has ended.
-    pub(crate) handshake: Option<HandshakePermit>,
-}
-
-impl Permit {
-    /// Takes a permit if the listener has room.
-    fn take(acceptor: &Arc<Acceptor>) -> Option<Permit> {
-        let before = acceptor.connections.fetch_add(1, Ordering::SeqCst);
-        if before >= acceptor.options.connections_max {
-            acceptor.connections.fetch_sub(1, Ordering::SeqCst);
-            return None;
-        }
-        Some(Permit {
-            acceptor: Arc::clone(acceptor),
-            counters: None,
-            handshake: None,
-        })
-    }
-
-    /// True if the listener drains its connections, or those that have not `received` anything yet.
-    pub(crate) fn is_draining(&self, received: bool) -> bool {
-        let begun = if received {
-            &self.acceptor.draining
-        } else {
-            &self.acceptor.drains_new
-        };
-        begun.load(Ordering::Relaxed)
-    }
-
-    fn on_loop(&mut self, index: usize) {
-        let counters = &self.acceptor.siblings.counters[index];
-        Counters::add(&counters.connections);
-        Counters::add(&counters.accepted);
-        self.counters = Some(Arc::clone(counters));
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        let before = self.acceptor.connections.fetch_sub(1, Ordering::SeqCst);
-        if before >= self.acceptor.options.connections_max {
-            self.acceptor.wake();
-        }
-        if let Some(counters) = &self.counters {
-            counters.connections.fetch_sub(1, Ordering::SeqCst);
-            self.acceptor.siblings.connection_ended();
-        }
+        self.options.on_full == OnFull::Wait && !self.connections.has_room()
     }
 }
 
@@ -217,7 +136,7 @@ where
 /// Waits until there may be a connection and room for it; `false` once the listener is closed.
 fn poll_acceptable(listener: &Listener, acceptor: &Acceptor, context: &mut Context<'_>) -> Poll<bool> {
     // Registers before it checks, so that no change in between is missed.
-    acceptor.wait(context);
+    acceptor.connections.wait(context);
     if acceptor.is_closed() {
         return Poll::Ready(false);
     }
@@ -236,14 +155,14 @@ where
 {
     for _ in 0..ACCEPTS_PER_TURN {
         // Permits come first: two loops that listen on one port cannot both accept the last connection.
-        let permit = Permit::take(acceptor);
+        let permit = Permit::take(&acceptor.connections);
         if acceptor.options.on_full == OnFull::Wait && permit.is_none() {
             return Ok(false);
         }
         match (sys::accept(&listener.socket.fd), permit) {
             (Ok(fd), Some(mut permit)) => {
-                permit.handshake = acceptor.options.tls.as_ref().map(HandshakePermit::take);
-                place(fd, permit, handle);
+                permit.handshake = acceptor.options.tls.as_ref().map(|tls| tls.handshake_permit());
+                place(fd, permit, acceptor, handle);
             }
             (Ok(fd), None) => refuse(&fd, acceptor),
             (Err(error), _) if error.kind() == ErrorKind::WouldBlock => {
@@ -274,30 +193,30 @@ fn affects_listener(error: &io::Error) -> bool {
 }
 
 /// Starts a connection on the loop that has the fewest, or on this one if each loop listens for itself.
-fn place<F, Fut>(fd: OwnedFd, mut permit: Permit, handle: &Arc<F>)
+fn place<F, Fut>(fd: OwnedFd, mut permit: Permit, acceptor: &Arc<Acceptor>, handle: &Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let here = crate::loop_index();
-    let siblings = Arc::clone(&permit.acceptor.siblings);
-    let index = if permit.acceptor.options.reuse_port {
+    let siblings = &acceptor.connections.siblings;
+    let index = if acceptor.options.reuse_port {
         here
     } else {
         siblings.least_loaded(here)
     };
     permit.on_loop(index);
     if index == here {
-        start(fd, permit, handle);
+        start(fd, permit, acceptor, handle);
         return;
     }
-    let handle = Arc::clone(handle);
+    let (acceptor, handle) = (Arc::clone(acceptor), Arc::clone(handle));
     // A loop that has ended drops the mail, and the connection with it.
-    siblings.remotes[index].post_unbounded(move || start(fd, permit, &handle));
+    siblings.remotes[index].post_unbounded(move || start(fd, permit, &acceptor, &handle));
 }
 
 fn refuse(fd: &OwnedFd, acceptor: &Acceptor) {
-    Counters::add(&acceptor.siblings.counters[crate::loop_index()].refused);
+    Counters::add(&acceptor.connections.siblings.counters[crate::loop_index()].refused);
     if let (OnFull::Refuse(words), None) = (acceptor.options.on_full, &acceptor.options.tls) {
         // The buffer of a new socket has room for a few words; a peer that has left already misses nothing.
         let _ = sys::send(fd.as_raw_fd(), words);
@@ -306,18 +225,18 @@ fn refuse(fd: &OwnedFd, acceptor: &Acceptor) {
 }
 
 /// Starts a connection on this thread's loop.
-fn start<F, Fut>(fd: OwnedFd, permit: Permit, handle: &Arc<F>)
+fn start<F, Fut>(fd: OwnedFd, permit: Permit, acceptor: &Acceptor, handle: &Arc<F>)
 where
     F: Fn(Stream) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + 'static,
 {
     let core = Core::current();
-    let idle_timeout = permit.acceptor.options.idle_timeout;
+    let idle_timeout = acceptor.options.idle_timeout;
     let mut stream = match adopt(&core, fd) {
         Ok(stream) => stream,
         Err(error) => return tracing::warn!(%error, "cannot serve a connection"),
     };
-    let is_last = permit.acceptor.is_closed();
+    let is_last = acceptor.is_closed();
     let token = stream.connection().wire.source.token();
     let handshake = permit.handshake.as_ref();
     if handshake.is_some_and(|handshake| !handshake.place(&core, token)) {

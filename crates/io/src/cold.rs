@@ -17,10 +17,11 @@ use std::os::unix::fs::FileExt;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use crate::core::Counters;
+use crate::core::WRITABLE;
+use crate::counters::Counters;
 use crate::offload::Offload;
-use crate::source::{self, Source, WRITABLE};
-use crate::sys;
+use crate::source::Source;
+use crate::{readiness, sys};
 
 /// Threads that read cold files, and reads that wait for one of them.
 const THREADS: usize = 4;
@@ -96,7 +97,7 @@ fn start(source: &Source, file: &Arc<File>, offset: u64, length: u64) -> Fetch {
         // The lane is never closed.
         let _ = lane().run(move || read(&shared, offset, length)).await;
         finished.set(true);
-        source::signal(&core, token, WRITABLE);
+        readiness::signal(&core, token, WRITABLE);
     });
     Fetch {
         inode: Arc::as_ptr(file),

@@ -5,9 +5,9 @@ use std::os::fd::OwnedFd;
 use std::task::Poll;
 
 use crate::cold::Cold;
-use crate::core::Core;
-use crate::listener::prepare_loopback;
-use crate::source::{Source, WRITABLE};
+use crate::core::{Core, WRITABLE};
+use crate::socket::prepare_loopback;
+use crate::source::Source;
 use crate::sys::{self, SocketOption};
 use crate::transport::{Transport, Wire};
 use crate::{Address, Error, Stream};

@@ -23,14 +23,15 @@ mod output;
 use std::rc::Rc;
 
 use crate::Error;
-use crate::accept::Permit;
 use crate::core::Core;
 use crate::notifier::Notifier;
+use crate::permit::Permit;
 use crate::queue::Queue;
 use crate::replies::{ReplyQueue, SharedReplies};
 use crate::tls::{HandshakePermit, TlsLayer};
 use crate::transport::Wire;
 
+pub use closing::Liveness;
 pub(crate) use closing::{LINGER_BYTES_MAX, LINGER_MAX};
 pub(crate) use exchange::Lent;
 use input::Input;

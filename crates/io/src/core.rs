@@ -3,65 +3,49 @@
 //! ```text
 //!   Core ── Scheduler (schedule.rs)   tasks, whose turn it is, what each may spend before it gives way
 //!        ── Timers (timers.rs)        the clock, the wheel
+//!        ── Sources (sources.rs)      readiness, and who waits for it
 //!        ── Memory (memory.rs)        bytes that connections hold
-//!        ── sources, outbox, buffers  what streams share
+//!        ── Outbox (outbox.rs)        small outputs that leave together
+//!        ── buffers (buffers.rs)      what streams share
 //! ```
+//!
+//! Its parts know nothing of each other, nor of what uses them: `turn.rs` runs the loop, `readiness.rs`, `eviction.rs` and
+//! `flush.rs` do what concerns several parts.
 //!
 //! **Invariant:** a `Core` never leaves its thread; other threads reach it through its mailbox and see its counters.
 
+mod buffers;
 mod memory;
+mod outbox;
 mod schedule;
+mod sources;
 mod timers;
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use crate::mailbox::{self, Mail, Mailbox};
-use crate::outbox::Outbox;
-use crate::output::Output;
-use crate::replies::Spares;
-use crate::source::{self, Sources};
+use crate::counters::Counters;
+use crate::mailbox::{self, Mailbox};
+use crate::task::TaskId;
 use crate::{Config, Error, sys};
 
+pub(crate) use buffers::{Cipher, Hot, Spares};
 use memory::Memory;
+pub(crate) use outbox::{BATCHED_MAX, Batched, Outbox, Returned};
 use schedule::Scheduler;
-pub(crate) use timers::Timer;
-use timers::Timers;
+pub(crate) use sources::{
+    ALWAYS, DISPLACED, EVICTED, EXPIRED, Entry, FAULTS, HALF_CLOSED, LATE, NOTIFIED, POSTED, READABLE,
+    RETURNED, SPLIT, Sources, WRITABLE,
+};
+pub(crate) use timers::{Timer, Timers};
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Core>>> = const { RefCell::new(None) };
-}
-
-/// The one input and the one output buffer, which streams lend to protocol code.
-pub(crate) struct Hot {
-    pub(crate) input: Box<[u8]>,
-    pub(crate) output: Output,
-}
-
-/// Counters of a loop, readable from any thread.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    /// Connections placed on the loop, some of them perhaps still in its mailbox.
-    pub(crate) connections: AtomicU64,
-    pub(crate) accepted: AtomicU64,
-    pub(crate) refused: AtomicU64,
-    pub(crate) held: AtomicU64,
-    pub(crate) held_refused: AtomicU64,
-    pub(crate) idle_ended: AtomicU64,
-    pub(crate) panics: AtomicU64,
-    pub(crate) cold_reads: AtomicU64,
-}
-
-impl Counters {
-    pub(crate) fn add(counter: &AtomicU64) {
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 pub(crate) struct Core {
@@ -73,22 +57,19 @@ pub(crate) struct Core {
     pub(crate) epoll: OwnedFd,
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) timers: Timers,
+    pub(crate) memory: Memory,
     pub(crate) sources: RefCell<Sources>,
     pub(crate) hot: RefCell<Hot>,
-    /// Buffers for the encrypted side of TLS streams; empty until there is one.
-    pub(crate) cipher: RefCell<crate::tls::Buffers>,
-    /// Emptied outputs of parked replies, for reuse.
+    pub(crate) cipher: RefCell<Cipher>,
     pub(crate) spares: RefCell<Spares>,
-    /// Small outputs that leave together.
     pub(crate) outbox: RefCell<Outbox>,
     pub(crate) draining: Cell<bool>,
     /// Whether connections that have received nothing yet drain too.
     pub(crate) drains_new: Cell<bool>,
     /// True once the loop or one of its listeners drains.
     pub(crate) any_drain: Cell<bool>,
-    scheduler: Scheduler,
-    timers: Timers,
-    memory: Memory,
     turn_end: RefCell<Vec<Box<dyn FnOnce()>>>,
 }
 
@@ -96,27 +77,24 @@ impl Core {
     pub(crate) fn new(config: Config, index: usize, counters: Arc<Counters>) -> Result<Rc<Core>, Error> {
         let epoll = sys::epoll().map_err(Error::system("epoll_create1"))?;
         let mailbox = Arc::new(Mailbox::new(config.mailbox_max)?);
-        let hot = Hot {
-            input: vec![0; config.input_size.max(1024)].into_boxed_slice(),
-            output: Output::new(config.output_size.max(1024)),
-        };
+        let id = mailbox::register(&mailbox);
         Ok(Rc::new(Core {
-            id: mailbox::register(&mailbox),
+            id,
             index,
             epoll,
             mailbox,
+            scheduler: Scheduler::new(id),
+            timers: Timers::new(config.clock.clone()),
+            memory: Memory::new(config.held_max, Arc::clone(&counters)),
             counters,
             sources: RefCell::default(),
-            hot: RefCell::new(hot),
+            hot: RefCell::new(Hot::new(config.input_size, config.output_size)),
             cipher: RefCell::default(),
             spares: RefCell::default(),
             outbox: RefCell::default(),
             draining: Cell::new(false),
             drains_new: Cell::new(false),
             any_drain: Cell::new(false),
-            scheduler: Scheduler::new(),
-            timers: Timers::new(config.clock.read()),
-            memory: Memory::default(),
             turn_end: RefCell::default(),
             config,
         }))
@@ -155,8 +133,39 @@ impl Core {
         CURRENT.set(core);
     }
 
+    // ── tasks ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    pub(crate) fn spawn(&self, future: impl Future<Output = ()> + 'static) -> TaskId {
+        self.scheduler.insert(Box::pin(future))
+    }
+
+    #[inline]
+    pub(crate) fn wake(&self, id: TaskId) {
+        self.scheduler.wake(id);
+    }
+
+    /// Drops a task that has not ended; one that is being polled, when it next waits.
+    pub(crate) fn abort(&self, id: TaskId) {
+        let future = self.scheduler.abort(id);
+        self.guard("the end of a task", move || drop(future));
+    }
+
+    /// Ends all tasks, with all that they own.
+    pub(crate) fn end_tasks(&self) {
+        loop {
+            let tasks = self.scheduler.take_all();
+            if tasks.is_empty() {
+                return;
+            }
+            // A task may spawn others when it is dropped: they end in the next round.
+            for task in tasks {
+                self.guard("the end of a task", move || drop(task));
+            }
+        }
+    }
+
     /// Runs `f`; its panic is logged and counted, and does not reach the other tasks.
-    fn guard<R>(&self, what: &'static str, f: impl FnOnce() -> R) -> Option<R> {
+    pub(crate) fn guard<R>(&self, what: &'static str, f: impl FnOnce() -> R) -> Option<R> {
         match catch_unwind(AssertUnwindSafe(f)) {
             Ok(result) => Some(result),
             Err(panic) => {
@@ -176,15 +185,19 @@ impl Core {
         }
     }
 
-    // ── the rest of a turn ───────────────────────────────────────────────────────────────────────────────────────
+    // ── the end of a turn ────────────────────────────────────────────────────────────────────────────────────────
 
     pub(crate) fn at_turn_end(&self, f: Box<dyn FnOnce()>) {
         self.turn_end.borrow_mut().push(f);
     }
 
+    pub(crate) fn has_turn_end(&self) -> bool {
+        !self.turn_end.borrow().is_empty()
+    }
+
     /// Runs the end-of-turn list; what that adds to it belongs to the next turn.
     pub(crate) fn run_turn_end(&self) {
-        if self.turn_end.borrow().is_empty() {
+        if !self.has_turn_end() {
             return;
         }
         let list = mem::take(&mut *self.turn_end.borrow_mut());
@@ -197,50 +210,7 @@ impl Core {
         let list = mem::take(&mut *self.turn_end.borrow_mut());
         drop(list);
     }
-
-    /// Runs the mail.
-    pub(crate) fn take_mail(&self, mails: &mut Vec<Mail>) {
-        self.mailbox.take(mails);
-        for mail in mails.drain(..) {
-            match mail {
-                Mail::Wake(id) => self.wake(id),
-                Mail::Run(f) => {
-                    self.guard("a mail", f);
-                }
-            }
-        }
-    }
-
-    /// Waits for events, if nothing is left to do, and notes them.
-    pub(crate) fn poll(&self, events: &mut [sys::Event]) -> Result<(), Error> {
-        let timeout = self.time_to_wait();
-        let result = sys::epoll_wait(&self.epoll, events, timeout);
-        if timeout != Some(Duration::ZERO) {
-            self.mailbox.unpark();
-        }
-        self.read_clock();
-        let count = result.map_err(Error::system("epoll_wait"))?;
-        for event in &events[..count] {
-            // The mailbox's own event has done its work by ending the wait. It is edge-triggered: nothing is read from it.
-            if event.u64 != MAILBOX_TOKEN {
-                source::dispatch(self, event);
-            }
-        }
-        Ok(())
-    }
-
-    /// How long the poll may wait: `None` is until something happens.
-    fn time_to_wait(&self) -> Option<Duration> {
-        let busy = self.scheduler.is_ready() || !self.turn_end.borrow().is_empty();
-        if busy || !self.mailbox.park() {
-            return Some(Duration::ZERO);
-        }
-        self.time_to_next_timer()
-    }
 }
-
-/// The token of the mailbox's event, which no source has: there are fewer than 2³² − 1 of them.
-pub(crate) const MAILBOX_TOKEN: u64 = u64::MAX;
 
 impl Drop for Core {
     fn drop(&mut self) {

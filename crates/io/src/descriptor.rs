@@ -7,8 +7,8 @@ use std::future::poll_fn;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::task::Poll;
 
-use crate::core::Core;
-use crate::source::{READABLE, Source};
+use crate::core::{Core, READABLE};
+use crate::source::Source;
 use crate::{Error, sys};
 
 /// A value with a descriptor that a task of this loop waits for.

@@ -9,23 +9,32 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use crate::connection::{Connection, Lent};
-use crate::output::{Exchange, Piece, Took};
-use crate::task::TaskId;
-use crate::{Error, Stream};
+use crate::output::{Exchange, Took};
+use crate::piece::Piece;
+use crate::{Error, Stream, waker};
 
 type Shared = Rc<RefCell<Box<Connection>>>;
 
-pub(crate) fn split(connection: Box<Connection>) -> (ReadHalf, WriteHalf) {
-    assert!(
-        !connection.has_replies(),
-        "a stream that is answered by replies cannot be split"
-    );
-    connection.wire.source.set_split(true);
-    let shared = Rc::new(RefCell::new(connection));
-    let reads = ReadHalf {
-        shared: Rc::clone(&shared),
-    };
-    (reads, WriteHalf { shared })
+impl Stream {
+    /// Divides the stream into halves which read and write independently: output that the peer does not read does not
+    /// stop input, and the other way round.
+    ///
+    /// # Panics
+    /// If the stream is answered by [`Replies`](crate::Replies) or [`Unordered`](crate::Unordered), which need both halves.
+    #[must_use]
+    pub fn split(self) -> (ReadHalf, WriteHalf) {
+        let connection = self.into_connection();
+        assert!(
+            !connection.has_replies(),
+            "a stream that is answered by replies cannot be split"
+        );
+        connection.wire.source.set_split(true);
+        let shared = Rc::new(RefCell::new(connection));
+        let reads = ReadHalf {
+            shared: Rc::clone(&shared),
+        };
+        (reads, WriteHalf { shared })
+    }
 }
 
 /// The half of a stream that reads; made by [`Stream::split`]. The connection is closed when both halves are dropped.
@@ -115,7 +124,7 @@ impl ReadHalf {
             let mut written = Ok(());
             let received = poll_fn(|context| {
                 ready!(to.shared.borrow_mut().poll_relay(context))?;
-                let writer = TaskId::of(context.waker());
+                let writer = waker::task_of(context.waker());
                 let mut hand_on = Some(|input: &[u8]| {
                     written = to.shared.borrow_mut().relay(input, writer);
                     relayed += input.len() as u64;

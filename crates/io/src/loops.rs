@@ -3,46 +3,27 @@
 use std::future::{Future, poll_fn};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
-use std::task::{Poll, Waker};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::accept::{self, Acceptor};
-use crate::core::{Core, Counters};
-use crate::listener::{Listener, Socket};
+use crate::core::Core;
+use crate::counters::Counters;
+use crate::listen::{BoundSockets, Listen};
+use crate::listener::Listener;
 use crate::mailbox::Remote;
-use crate::{Address, Config, Error, Listen, ListenOptions, Loop, Stream, source, sys};
+use crate::siblings::Siblings;
+use crate::socket::Socket;
+use crate::sync::lock;
+use crate::{Address, Config, Error, ListenOptions, Loop, Stream, readiness, sys};
 
 /// Loops on threads of their own. Dropping it stops them at once.
 pub struct Loops {
     siblings: Arc<Siblings>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-/// State shared by the loops and their listeners.
-pub(crate) struct Siblings {
-    pub(crate) remotes: Vec<Remote>,
-    pub(crate) counters: Vec<Arc<Counters>>,
     acceptors: Mutex<Vec<Arc<Acceptor>>>,
-    /// Where the last connection was placed, so that equally loaded loops have their turns.
-    last: AtomicUsize,
-    stop: Stop,
-}
-
-/// How threads learn that it is over.
-#[derive(Default)]
-struct Stop {
-    requested: AtomicBool,
-    wakers: Mutex<Vec<Waker>>,
-    draining: AtomicBool,
-    quiet: Mutex<()>,
-    quieter: Condvar,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Loops {
@@ -71,18 +52,17 @@ impl Loops {
             remotes.push(loops_made.recv().map_err(|_| Error::LoopEnded)??);
         }
         remotes.sort_by_key(|&(index, _)| index);
-        let siblings = Arc::new(Siblings {
-            remotes: remotes.into_iter().map(|(_, remote)| remote).collect(),
-            counters,
-            acceptors: Mutex::default(),
-            last: AtomicUsize::new(0),
-            stop: Stop::default(),
-        });
+        let remotes = remotes.into_iter().map(|(_, remote)| remote).collect();
+        let siblings = Arc::new(Siblings::new(remotes, counters));
         for sender in go {
             // A thread that no longer listens has ended, which mail to it will show.
             let _ = sender.send(Arc::clone(&siblings));
         }
-        Ok(Loops { siblings, threads })
+        Ok(Loops {
+            siblings,
+            acceptors: Mutex::default(),
+            threads,
+        })
     }
 
     /// Binds an address without accepting connections, which wait in the kernel until [`listen`](Loops::listen) is given the
@@ -117,7 +97,7 @@ impl Loops {
         };
         let address = sockets[0].address.clone();
         let acceptor = Acceptor::new(address, options, Arc::clone(&self.siblings), &sockets);
-        let mut acceptors = lock(&self.siblings.acceptors);
+        let mut acceptors = lock(&self.acceptors);
         let first_loop = if reuse_port { 0 } else { acceptors.len() };
         acceptors.push(Arc::clone(&acceptor));
         drop(acceptors);
@@ -194,8 +174,8 @@ impl Loops {
     /// Accepts no more connections, and has every stream's `exchange` return [`Exchange::Draining`](crate::Exchange::Draining) as soon
     /// as no part of a request is held, no reply is unsent and nothing more has come.
     pub fn drain(&self) {
-        self.siblings.stop.draining.store(true, Ordering::SeqCst);
-        for acceptor in lock(&self.siblings.acceptors).drain(..) {
+        self.siblings.begin_drain();
+        for acceptor in lock(&self.acceptors).drain(..) {
             acceptor.close();
         }
         for remote in &self.siblings.remotes {
@@ -203,12 +183,12 @@ impl Loops {
                 let core = Core::current();
                 core.draining.set(true);
                 core.any_drain.set(true);
-                source::wake_all(&core);
+                readiness::wake_all(&core);
                 let later = Rc::clone(&core);
                 core.spawn(async move {
                     crate::sleep(accept::FIRST_REQUEST).await;
                     later.drains_new.set(true);
-                    source::wake_all(&later);
+                    readiness::wake_all(&later);
                 });
             });
         }
@@ -218,15 +198,7 @@ impl Loops {
     /// not be called on one of the loops.
     pub fn stop(self, timeout: Duration) {
         self.drain();
-        let deadline = Instant::now() + timeout;
-        let mut quiet = lock(&self.siblings.stop.quiet);
-        while self.siblings.connections() > 0 {
-            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
-                break;
-            };
-            let waited = self.siblings.stop.quieter.wait_timeout(quiet, left);
-            quiet = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        self.siblings.wait_for_quiet(timeout);
     }
 }
 
@@ -292,52 +264,6 @@ where
     }
 }
 
-impl Siblings {
-    /// The loop with the fewest connections; among equals the next after the last one chosen.
-    pub(crate) fn least_loaded(&self, here: usize) -> usize {
-        let count = self.counters.len();
-        if count == 1 {
-            return here;
-        }
-        let start = self.last.load(Ordering::Relaxed) + 1;
-        let candidates = (0..count).map(|step| (start + step) % count);
-        let least = candidates.min_by_key(|&index| self.counters[index].connections.load(Ordering::Relaxed));
-        let least = least.unwrap_or(here);
-        self.last.store(least, Ordering::Relaxed);
-        least
-    }
-
-    fn connections(&self) -> u64 {
-        self.counters
-            .iter()
-            .map(|counters| counters.connections.load(Ordering::SeqCst))
-            .sum()
-    }
-
-    /// Tells who waits for the last connection that it was perhaps this one.
-    pub(crate) fn connection_ended(&self) {
-        if self.stop.draining.load(Ordering::SeqCst) && self.connections() == 0 {
-            drop(lock(&self.stop.quiet));
-            self.stop.quieter.notify_all();
-        }
-    }
-
-    fn stop(&self) {
-        self.stop.requested.store(true, Ordering::SeqCst);
-        let wakers = std::mem::take(&mut *lock(&self.stop.wakers));
-        wakers.into_iter().for_each(Waker::wake);
-    }
-
-    fn poll_stopped(&self, waker: &Waker) -> Poll<()> {
-        lock(&self.stop.wakers).push(waker.clone());
-        if self.stop.requested.load(Ordering::SeqCst) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    }
-}
-
 /// Counters of all loops of a [`Loops`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -395,28 +321,6 @@ impl Bound {
     /// Closes the listener and drains its connections, as [`Loops::drain`] does for all.
     pub fn drain(&self) {
         self.acceptor.drain();
-    }
-}
-
-/// Listening sockets that accept nothing yet; made by [`Loops::bind`]. Dropping them closes them.
-pub struct BoundSockets {
-    sockets: Vec<Arc<Socket>>,
-    reuse_port: bool,
-}
-
-impl BoundSockets {
-    /// The address, with the port that the kernel chose.
-    #[must_use]
-    pub fn address(&self) -> &Address {
-        &self.sockets[0].address
-    }
-}
-
-impl std::fmt::Debug for BoundSockets {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BoundSockets")
-            .field("address", self.address())
-            .finish_non_exhaustive()
     }
 }
 

@@ -6,7 +6,6 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::core::Core;
 use crate::inbox::Inbox;
 use crate::task::TaskId;
 use crate::{Error, sys};
@@ -114,21 +113,9 @@ pub(crate) fn deregister(loop_id: u16) {
     registry[usize::from(loop_id)] = None;
 }
 
-/// Wakes a task, from any thread.
-pub(crate) fn wake(id: TaskId) {
-    let here = Core::try_current(|core| {
-        core.id == id.loop_id() && {
-            core.wake(id);
-            true
-        }
-    });
-    if here != Some(true) {
-        wake_elsewhere(id);
-    }
-}
-
+/// Has a task of another thread's loop woken.
 #[cold]
-fn wake_elsewhere(id: TaskId) {
+pub(crate) fn send_wake(id: TaskId) {
     let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
     let mailbox = registry.get(usize::from(id.loop_id())).and_then(Option::clone);
     drop(registry);

@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::core::Core;
+use crate::core::{Core, NOTIFIED};
 use crate::mailbox::Remote;
-use crate::source::{self, NOTIFIED};
+use crate::readiness;
 
 /// Has a stream's exchange call its closure although there may be no input; made by
 /// [`Stream::notifier`](crate::Stream::notifier).
@@ -29,7 +29,7 @@ impl Notifier {
 
     /// Asks for an exchange. Returns whether the stream still exists.
     pub fn notify(&self) -> bool {
-        source::signal(&self.core, self.token, NOTIFIED)
+        readiness::signal(&self.core, self.token, NOTIFIED)
     }
 
     /// The same for other threads.
@@ -68,7 +68,7 @@ impl RemoteNotifier {
         self.shared.remote.post_unbounded(move || {
             // Before the signal: what is written after this is either seen by the closure or notified again.
             shared.pending.swap(false, Ordering::AcqRel);
-            Core::with(|core| source::signal(core, shared.token, NOTIFIED));
+            Core::with(|core| readiness::signal(core, shared.token, NOTIFIED));
         })
     }
 }

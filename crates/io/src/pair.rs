@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
-use crate::core::Core;
-use crate::source::{self, HALF_CLOSED, READABLE, Source, WRITABLE};
+use crate::core::{Core, HALF_CLOSED, READABLE, WRITABLE};
+use crate::readiness;
+use crate::source::Source;
 
 /// Bytes that one direction holds before its writer has to wait.
 pub(crate) const CAPACITY: usize = 64 << 10;
@@ -72,7 +73,7 @@ impl End {
         let writer = pipe.writer;
         drop(pipe);
         if was_full {
-            source::signal(&self.core, writer, WRITABLE);
+            readiness::signal(&self.core, writer, WRITABLE);
         }
         Ok(count)
     }
@@ -89,7 +90,7 @@ impl End {
         pipe.bytes.extend(&bytes[..count]);
         let reader = pipe.reader;
         drop(pipe);
-        source::signal(&self.core, reader, READABLE);
+        readiness::signal(&self.core, reader, READABLE);
         Ok(count)
     }
 
@@ -98,7 +99,7 @@ impl End {
         pipe.ended = true;
         let reader = pipe.reader;
         drop(pipe);
-        source::signal(&self.core, reader, READABLE | HALF_CLOSED);
+        readiness::signal(&self.core, reader, READABLE | HALF_CLOSED);
     }
 }
 
@@ -109,6 +110,6 @@ impl Drop for End {
         pipe.deaf = true;
         let writer = pipe.writer;
         drop(pipe);
-        source::signal(&self.core, writer, READABLE | WRITABLE | HALF_CLOSED);
+        readiness::signal(&self.core, writer, READABLE | WRITABLE | HALF_CLOSED);
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use crate::output::{Output, Piece};
+use crate::output::Output;
+use crate::piece::{Part, Piece};
 use crate::sys::VECTORS_MAX;
-use crate::transport::Part;
 
 /// Pieces that wait for the kernel. Each is dropped as soon as its last byte was taken.
 #[derive(Default)]

@@ -39,31 +39,6 @@ struct Slot {
     state: State,
 }
 
-/// Emptied outputs of a loop, for replies that have to park: no connection keeps memory for that.
-#[derive(Default)]
-#[expect(
-    clippy::vec_box,
-    reason = "a slot holds a pointer, so that replies in order move little"
-)]
-pub(crate) struct Spares(Vec<Box<Output>>);
-
-impl Spares {
-    /// Outputs that are kept.
-    const COUNT_MAX: usize = 128;
-    /// Bytes of each that are kept.
-    const SIZE_MAX: usize = 4 << 10;
-
-    fn take(&mut self) -> Box<Output> {
-        self.0.pop().unwrap_or_default()
-    }
-
-    fn put(&mut self, empty: Box<Output>) {
-        if self.0.len() < Spares::COUNT_MAX && empty.held() <= Spares::SIZE_MAX {
-            self.0.push(empty);
-        }
-    }
-}
-
 /// The replies of one stream.
 pub(crate) struct ReplyQueue {
     core: Rc<Core>,

@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::task::Poll;
 
-use crate::core::Core;
-use crate::source::{READABLE, Source};
+use crate::core::{Core, READABLE};
+use crate::source::Source;
 use crate::{Error, sys};
 
 /// Signals that come through the loop.

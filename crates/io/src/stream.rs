@@ -10,11 +10,11 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use crate::cold::Cold;
-use crate::connection::{Connection, LINGER_BYTES_MAX, LINGER_MAX, Lent};
+use crate::connection::{Connection, LINGER_BYTES_MAX, LINGER_MAX, Lent, Liveness};
 use crate::core::Core;
-use crate::halves::{self, ReadHalf, WriteHalf};
 use crate::notifier::Notifier;
-use crate::output::{Exchange, Output, Piece, Took};
+use crate::output::{Exchange, Output, Took};
+use crate::piece::Piece;
 use crate::replies::{Replies, Unordered};
 use crate::source::Source;
 use crate::sys::SocketOption;
@@ -33,17 +33,6 @@ pub struct Stream {
     connection: Box<Connection>,
 }
 
-/// The result of [`Stream::liveness`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Liveness {
-    /// Nothing has come.
-    Quiet,
-    /// Input has come, and is kept for the next exchange.
-    Input,
-    /// The peer has ended its side, or the connection has failed.
-    Ended,
-}
-
 impl Stream {
     pub(crate) fn from_connection(connection: Box<Connection>) -> Stream {
         Stream { connection }
@@ -53,6 +42,10 @@ impl Stream {
         Stream {
             connection: Box::new(Connection::new(wire)),
         }
+    }
+
+    pub(crate) fn into_connection(self) -> Box<Connection> {
+        self.connection
     }
 
     pub(crate) fn connection(&mut self) -> &mut Connection {
@@ -232,16 +225,6 @@ impl Stream {
         self.connection.notifier()
     }
 
-    /// Divides the stream into halves which read and write independently: output that the peer does not read does not
-    /// stop input, and the other way round.
-    ///
-    /// # Panics
-    /// If the stream is answered by [`Replies`] or [`Unordered`], which need both halves.
-    #[must_use]
-    pub fn split(self) -> (ReadHalf, WriteHalf) {
-        halves::split(self.connection)
-    }
-
     /// The peer's address.
     #[must_use]
     pub fn peer(&self) -> Peer {
@@ -291,8 +274,8 @@ impl Stream {
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         let core = self.connection.core();
         // Farther away than ticks go is as good as never.
-        let latest = core.now() + DEADLINE_MAX;
-        let tick = deadline.map(|deadline| core.tick_of(deadline.min(latest)));
+        let latest = core.timers.now() + DEADLINE_MAX;
+        let tick = deadline.map(|deadline| core.timers.tick_of(deadline.min(latest)));
         self.connection.wire.source.set_deadline(tick);
     }
 

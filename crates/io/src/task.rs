@@ -1,27 +1,19 @@
-//! The tasks of one loop: a slab of futures, the queue of those that are ready, and the wakers that queue them.
+//! The tasks of one loop: a slab of futures, and the queue of those that are ready.
 //!
 //! ```text
-//!   waker   | loop 16 | generation 24 | index 24 |     one word, no reference count: cloning is copying
+//!   task   | loop 16 | generation 24 | index 24 |     one word, which wakers carry
 //!                |           |              |
 //!                v           |              v
 //!      this thread's loop?   |      slots[index]: future, generation, queued?
 //!      else: its mailbox     +----> must agree, or the wake-up is for a task long gone
 //! ```
 //!
-//! **Invariant:** a waker contains no pointer, so it may outlive its task and its loop, on any thread. The worst that a stale
-//! one can do, once generations wrap around, is to poll a task once too often, which futures must tolerate anyway.
-//!
 //! **Invariant:** no borrow of the slab is held while a future is polled or dropped.
-#![allow(unsafe_code)]
 
 use std::collections::VecDeque;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::ptr;
-use std::task::{RawWaker, RawWakerVTable, Waker};
-
-use crate::mailbox;
 
 /// A future that the loop owns.
 pub(crate) type TaskFuture = Pin<Box<dyn Future<Output = ()>>>;
@@ -70,27 +62,14 @@ impl TaskId {
         self.0 >> INDEX_BITS & GENERATION_MASK
     }
 
-    pub(crate) fn waker(self) -> Waker {
-        // SAFETY: the functions of `VTABLE` treat the data as a number and follow no pointer, so they are sound for every
-        // value, on every thread, at any time.
-        unsafe { Waker::from_raw(raw_waker(self)) }
+    /// The identity as one word, which [`from_word`](TaskId::from_word) takes.
+    pub(crate) fn word(self) -> usize {
+        self.0
     }
 
-    /// The task that a waker wakes; `None` if the waker is not one of ours.
-    pub(crate) fn of(waker: &Waker) -> Option<TaskId> {
-        ptr::eq(waker.vtable(), &raw const VTABLE).then(|| TaskId(waker.data().addr()))
+    pub(crate) fn from_word(word: usize) -> TaskId {
+        TaskId(word)
     }
-}
-
-static VTABLE: RawWakerVTable = RawWakerVTable::new(
-    |data| raw_waker(TaskId(data.addr())),
-    |data| mailbox::wake(TaskId(data.addr())),
-    |data| mailbox::wake(TaskId(data.addr())),
-    |_| (),
-);
-
-fn raw_waker(id: TaskId) -> RawWaker {
-    RawWaker::new(ptr::without_provenance(id.0), &VTABLE)
 }
 
 #[derive(Default)]
@@ -247,12 +226,5 @@ mod tests {
         assert_eq!(tasks.ready(), 0);
         tasks.wake(new);
         assert_eq!(tasks.ready(), 1);
-    }
-
-    #[test]
-    fn a_waker_knows_its_task() {
-        let id = TaskId::new(65_535, 0xff_ffff, 0xff_fffe);
-        assert_eq!(TaskId::of(&id.waker().clone()), Some(id));
-        assert_eq!(TaskId::of(Waker::noop()), None);
     }
 }

@@ -15,7 +15,7 @@ use crate::wheel;
 /// When no loop runs on this thread.
 #[must_use]
 pub fn now() -> Instant {
-    Core::with(Core::now)
+    Core::with(|core| core.timers.now())
 }
 
 /// Waits for a while: never shorter than asked, counted from [`now`], and longer by a millisecond or what a turn takes.
@@ -65,7 +65,7 @@ struct Sleep {
 impl Sleep {
     fn new(duration: Duration) -> Sleep {
         let core = Core::current();
-        let deadline = core.now().checked_add(duration);
+        let deadline = core.timers.now().checked_add(duration);
         Sleep {
             core,
             deadline,
@@ -81,17 +81,17 @@ impl Future for Sleep {
         let Some(deadline) = self.deadline else {
             return Poll::Pending;
         };
-        if self.core.now() >= deadline {
+        if self.core.timers.now() >= deadline {
             return Poll::Ready(());
         }
         let waker = context.waker();
         if let Some((key, old)) = &self.timer {
-            if self.core.has_timer(*key) && old.will_wake(waker) {
+            if self.core.timers.contains(*key) && old.will_wake(waker) {
                 return Poll::Pending;
             }
-            self.core.cancel_timer(*key);
+            self.core.timers.cancel(*key);
         }
-        let key = self.core.insert_timer_at(deadline, Timer::Wake(waker.clone()));
+        let key = self.core.timers.insert_at(deadline, Timer::Wake(waker.clone()));
         self.timer = Some((key, waker.clone()));
         Poll::Pending
     }
@@ -100,7 +100,7 @@ impl Future for Sleep {
 impl Drop for Sleep {
     fn drop(&mut self) {
         if let Some((key, _)) = self.timer {
-            self.core.cancel_timer(key);
+            self.core.timers.cancel(key);
         }
     }
 }

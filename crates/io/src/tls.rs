@@ -13,7 +13,6 @@
 //! certificates of that time are in use.
 
 mod client;
-mod handshake;
 mod info;
 mod layer;
 mod names;
@@ -29,7 +28,7 @@ use rustls::crypto::{CryptoProvider, ring};
 
 pub use client::{ClientFiles, ClientTls};
 pub use info::{TlsInfo, TlsVersion};
-pub(crate) use layer::{Buffers, TlsLayer};
+pub(crate) use layer::TlsLayer;
 pub(crate) use permits::HandshakePermit;
 pub use server::{CertificateFiles, ClientAuth, ServerFiles, ServerTls, ServerTlsStatistics};
 

@@ -10,9 +10,10 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use crate::cold::Cold;
-use crate::output::Piece;
+use crate::core::{READABLE, WRITABLE};
 use crate::pair::End;
-use crate::source::{Source, WRITABLE};
+use crate::piece::Part;
+use crate::source::Source;
 use crate::{Error, sys};
 
 /// Bytes that one attempt to write hands to the kernel before others have their turn.
@@ -31,53 +32,6 @@ pub(crate) struct Wire {
     pub(crate) transport: Transport,
     /// The file that is being sent, if it is not in memory.
     pub(crate) cold: Cold,
-}
-
-/// A part of what is to be written.
-#[derive(Clone, Copy)]
-pub(crate) enum Part<'a> {
-    Bytes(&'a [u8]),
-    File {
-        file: &'a Arc<File>,
-        offset: u64,
-        length: u64,
-    },
-}
-
-impl<'a> Part<'a> {
-    /// The rest of a piece after `start` bytes.
-    pub(crate) fn of(piece: &'a Piece, start: u64) -> Part<'a> {
-        match piece {
-            Piece::Bytes(bytes) => Part::Bytes(&bytes[start as usize..]),
-            Piece::Shared { owner, range } => {
-                let bytes = (**owner).as_ref();
-                Part::Bytes(&bytes[range.start + start as usize..range.end])
-            }
-            Piece::File { file, offset, length } => Part::File {
-                file,
-                offset: offset + start,
-                length: length - start,
-            },
-        }
-    }
-
-    pub(crate) fn len(&self) -> u64 {
-        match self {
-            Part::Bytes(bytes) => bytes.len() as u64,
-            Part::File { length, .. } => *length,
-        }
-    }
-
-    pub(crate) fn skip(self, count: u64) -> Part<'a> {
-        match self {
-            Part::Bytes(bytes) => Part::Bytes(&bytes[count as usize..]),
-            Part::File { file, offset, length } => Part::File {
-                file,
-                offset: offset + count,
-                length: length - count,
-            },
-        }
-    }
 }
 
 impl Wire {
@@ -99,7 +53,7 @@ impl Wire {
                 Ok(Some(count))
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.source.clear(crate::source::READABLE);
+                self.source.clear(READABLE);
                 Ok(None)
             }
             Err(error) => Err(Error::System {

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use super::Connection;
 use crate::Error;
-use crate::source::{FAULTS, READABLE, WRITABLE};
+use crate::core::{FAULTS, READABLE, WRITABLE};
 
 impl Connection {
     pub(crate) fn poll_read_exact(
@@ -58,7 +58,7 @@ impl Connection {
         if self.input.ended {
             return Poll::Ready(Err(Error::UnexpectedEnd { missing }));
         }
-        if !self.core().may_go_on(context) {
+        if !self.core().scheduler.may_go_on(context) {
             return Poll::Pending;
         }
         if self.wire.source.bits() & FAULTS != 0 {
@@ -70,7 +70,7 @@ impl Connection {
             self.write_replies()?;
         }
         while self.must_flush() && self.write_queued()? {
-            if !self.core().may_go_on(context) {
+            if !self.core().scheduler.may_go_on(context) {
                 return Poll::Pending;
             }
         }
@@ -93,7 +93,7 @@ impl Connection {
         }
         let count = count.unwrap_or(0);
         self.input.received |= count > 0;
-        self.core().spend_bytes(count);
+        self.core().scheduler.spend_bytes(count);
         Ok(count)
     }
 }

@@ -4,14 +4,25 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::Connection;
-use crate::source::FAULTS;
+use crate::Error;
+use crate::core::FAULTS;
 use crate::transport::Transport;
-use crate::{Error, Liveness};
 
 /// How long a connection that is being closed waits for its peer to end its side.
 pub(crate) const LINGER_MAX: Duration = Duration::from_secs(1);
 /// Bytes of input that a connection that is being closed discards meanwhile.
 pub(crate) const LINGER_BYTES_MAX: u64 = 16 << 20;
+
+/// The result of [`Stream::liveness`](crate::Stream::liveness).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// Nothing has come.
+    Quiet,
+    /// Input has come, and is kept for the next exchange.
+    Input,
+    /// The peer has ended its side, or the connection has failed.
+    Ended,
+}
 
 impl Connection {
     /// Sends all output, then ends our side: the peer reads an end after what was sent.
@@ -46,7 +57,7 @@ impl Connection {
         }
         source.set_idle(source.idle());
         let core = self.core();
-        source.set_deadline(Some(core.tick_of(core.now() + LINGER_MAX)));
+        source.set_deadline(Some(core.timers.tick_of(core.timers.now() + LINGER_MAX)));
     }
 
     /// True if the kernel would discard unread output when the socket is closed now: a socket that has unread input, or

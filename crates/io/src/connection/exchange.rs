@@ -2,9 +2,8 @@
 
 use super::Connection;
 use crate::Error;
-use crate::core::Hot;
+use crate::core::{Hot, NOTIFIED};
 use crate::output::{Again, Exchange, Output, Took};
-use crate::source::NOTIFIED;
 
 /// The place of a closure's input, or the reason why there is none.
 #[derive(Clone, Copy)]

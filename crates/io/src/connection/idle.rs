@@ -2,8 +2,8 @@
 
 use super::Connection;
 use crate::Error;
-use crate::core::Counters;
-use crate::source::{DISPLACED, EVICTED, EXPIRED, LATE, READABLE, WRITABLE};
+use crate::core::{DISPLACED, EVICTED, EXPIRED, LATE, READABLE, WRITABLE};
+use crate::counters::Counters;
 use crate::tls::HandshakePermit;
 
 impl Connection {

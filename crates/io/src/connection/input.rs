@@ -6,11 +6,10 @@ use std::task::{Context, Poll, ready};
 
 use super::{Connection, Lent};
 use crate::Error;
-use crate::core::Hot;
+use crate::core::{FAULTS, Hot, NOTIFIED, POSTED, READABLE, RETURNED, WRITABLE};
 use crate::output::Exchange;
 use crate::replies::SharedReplies;
 use crate::rest::Rest;
-use crate::source::{FAULTS, NOTIFIED, POSTED, READABLE, RETURNED, WRITABLE};
 
 /// A remainder up to this size is copied before the bytes that follow it; a larger one has them copied behind it.
 const REJOIN_MAX: usize = 4 << 10;
@@ -68,10 +67,10 @@ impl Connection {
     /// Waits until a closure can be called.
     #[inline]
     pub(crate) fn poll_input(&mut self, context: &mut Context<'_>) -> Poll<Result<Lent, Error>> {
-        if !self.core().may_go_on(context) {
+        if !self.core().scheduler.may_go_on(context) {
             return Poll::Pending;
         }
-        self.core().spend_exchange();
+        self.core().scheduler.spend_exchange();
         let bits = self.wire.source.bits();
         if bits & FAULTS != 0 {
             self.check_faults()?;
@@ -89,10 +88,10 @@ impl Connection {
 
     /// As [`poll_input`](Connection::poll_input), for a half that reads: output of the other half does not hold it up.
     pub(crate) fn poll_input_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<Lent, Error>> {
-        if !self.core().may_go_on(context) {
+        if !self.core().scheduler.may_go_on(context) {
             return Poll::Pending;
         }
-        self.core().spend_exchange();
+        self.core().scheduler.spend_exchange();
         if self.wire.source.bits() & FAULTS != 0 {
             self.check_faults()?;
         }
@@ -140,7 +139,7 @@ impl Connection {
                 if self.input.ended || !self.may_read() {
                     break;
                 }
-                if !core.may_go_on(context) {
+                if !core.scheduler.may_go_on(context) {
                     return Poll::Pending;
                 }
             }
@@ -234,7 +233,7 @@ impl Connection {
             Some(count) => count,
         };
         self.input.received = true;
-        self.core().spend_bytes(count);
+        self.core().scheduler.spend_bytes(count);
         if rejoin && kept + count >= need {
             if kept > 0 {
                 hot.input[..kept].copy_from_slice(self.input.rest.bytes());

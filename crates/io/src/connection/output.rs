@@ -6,12 +6,13 @@ use std::task::{Context, Poll};
 
 use super::Connection;
 use crate::Error;
-use crate::outbox::{BATCHED_MAX, Returned};
-use crate::output::{Output, Piece};
-use crate::source::{FAULTS, POSTED, RETURNED, WRITABLE};
+use crate::core::{BATCHED_MAX, FAULTS, POSTED, RETURNED, Returned, WRITABLE};
+use crate::flush::empty_outbox;
+use crate::output::Output;
+use crate::piece::{Part, Piece};
 use crate::task::TaskId;
 use crate::tls::TlsLayer;
-use crate::transport::{Part, Wire};
+use crate::transport::Wire;
 
 impl Connection {
     /// Sends what the kernel takes of an output now, queues the rest and empties the output.
@@ -23,11 +24,11 @@ impl Connection {
         if self.post(output) {
             return Ok(());
         }
-        self.core().empty_outbox();
+        empty_outbox(self.core());
         self.settle_outbox()?;
         if self.tls.is_none() && output.pieces.is_empty() && self.queue.is_none() {
             let count = self.wire.write(&output.bytes)?;
-            self.core().spend_bytes(count);
+            self.core().scheduler.spend_bytes(count);
             if count == output.bytes.len() {
                 output.clear();
                 return Ok(());
@@ -54,12 +55,16 @@ impl Connection {
     #[inline]
     fn begin_post(&self, bytes: usize) -> Option<(u64, RawFd)> {
         let core = self.core();
-        if bytes > BATCHED_MAX || !core.more_tasks_follow() || self.tls.is_some() || self.queue.is_some() {
+        if bytes > BATCHED_MAX
+            || !core.scheduler.more_tasks_follow()
+            || self.tls.is_some()
+            || self.queue.is_some()
+        {
             return None;
         }
         let fd = self.wire.descriptor()?;
         let token = self.wire.source.post()?;
-        core.spend_bytes(bytes);
+        core.scheduler.spend_bytes(bytes);
         Some((token, fd))
     }
 
@@ -74,7 +79,7 @@ impl Connection {
 
     fn empty_outbox_of(&mut self) -> Result<(), Error> {
         if self.wire.source.bits() & POSTED != 0 {
-            self.core().empty_outbox();
+            empty_outbox(self.core());
         }
         if self.wire.source.bits() & RETURNED != 0 {
             return self.take_returned();
@@ -161,7 +166,7 @@ impl Connection {
             outbox.post_copy(token, fd, bytes, writer);
             return Ok(());
         }
-        self.core().empty_outbox();
+        empty_outbox(self.core());
         self.write_or_queue(bytes)
     }
 
@@ -190,7 +195,7 @@ impl Connection {
             if !self.must_flush() {
                 return Poll::Ready(Ok(()));
             }
-            if !self.core().may_go_on(context) {
+            if !self.core().scheduler.may_go_on(context) {
                 return Poll::Pending;
             }
             if !self.write_queued()? {
@@ -244,7 +249,7 @@ fn write_bytes(wire: &Wire, tls: &mut Option<Box<TlsLayer>>, bytes: &[u8]) -> Re
         return write_parts(wire, tls, &[Part::Bytes(bytes)]).map(|taken| taken as usize);
     }
     let taken = wire.write(bytes)?;
-    wire.source.core.spend_bytes(taken);
+    wire.source.core.scheduler.spend_bytes(taken);
     Ok(taken)
 }
 
@@ -254,6 +259,6 @@ fn write_parts(wire: &Wire, tls: &mut Option<Box<TlsLayer>>, parts: &[Part<'_>])
         None => wire.write_parts(parts)?,
         Some(tls) => tls.write_parts(wire, parts)?,
     };
-    wire.source.core.spend_bytes(taken as usize);
+    wire.source.core.scheduler.spend_bytes(taken as usize);
     Ok(taken)
 }

@@ -53,7 +53,7 @@ impl TlsInfo {
         }
     }
 
-    pub(super) fn is_handshaking(&self) -> bool {
+    pub(crate) fn is_handshaking(&self) -> bool {
         self.common().is_handshaking()
     }
 

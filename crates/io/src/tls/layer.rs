@@ -21,9 +21,10 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, Unbuffered
 use super::info::{Side, TlsInfo};
 use super::{ClientTls, ServerTls, names};
 use crate::Error;
+use crate::core::{Cipher, WRITABLE};
+use crate::piece::Part;
 use crate::rest::Rest;
-use crate::source::WRITABLE;
-use crate::transport::{Part, Wire};
+use crate::transport::Wire;
 
 /// Encrypted bytes per read: more than the largest handshake message.
 const INPUT_SIZE: usize = 96 << 10;
@@ -37,14 +38,6 @@ const RECORD: usize = 16 << 10;
 const RECORD_OVERHEAD: usize = 64;
 /// Plain bytes that one attempt to write encrypts before other tasks run.
 const WRITE_MAX: u64 = 1 << 20;
-
-/// The encrypted side of a loop's buffers.
-#[derive(Default)]
-pub(crate) struct Buffers {
-    input: Vec<u8>,
-    output: Vec<u8>,
-    file: Vec<u8>,
-}
 
 /// The state of rustls after a step.
 enum Next {
@@ -96,7 +89,7 @@ impl TlsLayer {
     }
 
     /// Takes over bytes that were read from the socket before.
-    pub(super) fn receive(&mut self, bytes: Rest) -> Result<(), Error> {
+    pub(crate) fn receive(&mut self, bytes: Rest) -> Result<(), Error> {
         if bytes.len() > INPUT_SIZE - RECORD {
             return Err(rustls::Error::General("too much input before the handshake".into()).into());
         }
@@ -130,7 +123,7 @@ impl TlsLayer {
     }
 
     /// True if the handshake can go on without further input from the socket.
-    pub(super) fn has_unread(&self) -> bool {
+    pub(crate) fn has_unread(&self) -> bool {
         self.unread
     }
 
@@ -153,7 +146,7 @@ impl TlsLayer {
     }
 
     /// Reads input of the handshake; returns whether the socket's stream has ended.
-    pub(super) fn read_handshake(&mut self, wire: &Wire) -> Result<bool, Error> {
+    pub(crate) fn read_handshake(&mut self, wire: &Wire) -> Result<bool, Error> {
         let (_, ended) = self.fill(wire, &mut [])?;
         if let Some(name) = names::take_requested() {
             self.info.server_name = Some(name);
@@ -243,7 +236,7 @@ impl TlsLayer {
     /// number of plain bytes taken.
     pub(crate) fn write_parts(&mut self, wire: &Wire, parts: &[Part<'_>]) -> Result<u64, Error> {
         self.flush(wire)?;
-        let Buffers { output, file, .. } = &mut *wire.source.core.cipher.borrow_mut();
+        let Cipher { output, file, .. } = &mut *wire.source.core.cipher.borrow_mut();
         output.resize(OUTPUT_SIZE, 0);
         let (mut taken, mut used) = (0, 0);
         for part in parts {

@@ -13,16 +13,16 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::ServerTls;
-use crate::core::Core;
+use crate::core::{Core, DISPLACED};
 use crate::mailbox::Remote;
-use crate::source::{self, DISPLACED};
+use crate::readiness;
 
-/// The handshakes in flight of one [`ServerTls`].
+/// The handshakes of one [`ServerTls`](super::ServerTls).
 pub(super) struct Handshakes {
     max: usize,
     in_flight: Mutex<InFlight>,
     displaced: AtomicU64,
+    failed: AtomicU64,
 }
 
 /// Handshakes by the order in which their connections were accepted.
@@ -48,6 +48,7 @@ impl Handshakes {
             max: max.max(1),
             in_flight: Mutex::default(),
             displaced: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
         }
     }
 
@@ -58,18 +59,25 @@ impl Handshakes {
     pub(super) fn displaced(&self) -> u64 {
         self.displaced.load(Ordering::Relaxed)
     }
+
+    pub(super) fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_failed(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The right to have one handshake in flight, returned on drop.
 pub(crate) struct HandshakePermit {
-    tls: Arc<ServerTls>,
+    handshakes: Arc<Handshakes>,
     number: u64,
 }
 
 impl HandshakePermit {
     /// Takes a permit, from the handshake that began first if none is free.
-    pub(crate) fn take(tls: &Arc<ServerTls>) -> HandshakePermit {
-        let handshakes = &tls.handshakes;
+    pub(super) fn take(handshakes: &Arc<Handshakes>) -> HandshakePermit {
         let mut in_flight = lock(&handshakes.in_flight);
         let full = in_flight.slots.len() >= handshakes.max;
         let oldest = full.then(|| in_flight.slots.pop_first()).flatten();
@@ -78,19 +86,19 @@ impl HandshakePermit {
         in_flight.slots.insert(number, Slot::default());
         drop(in_flight);
         if let Some((_, slot)) = oldest {
-            displace(tls, slot);
+            displace(handshakes, slot);
         }
-        let tls = Arc::clone(tls);
-        HandshakePermit { tls, number }
+        let handshakes = Arc::clone(handshakes);
+        HandshakePermit { handshakes, number }
     }
 
     /// Tells where the connection has been placed: on this thread's loop, with this token. Returns `false` if the handshake
     /// was displaced on its way there.
     pub(crate) fn place(&self, core: &Core, token: u64) -> bool {
-        let mut in_flight = lock(&self.tls.handshakes.in_flight);
+        let mut in_flight = lock(&self.handshakes.in_flight);
         let Some(slot) = in_flight.slots.get_mut(&self.number) else {
             drop(in_flight);
-            self.tls.count_failed_handshake();
+            self.handshakes.count_failed();
             return false;
         };
         slot.placed = Some((Remote::new(Arc::clone(&core.mailbox)), token));
@@ -98,30 +106,32 @@ impl HandshakePermit {
     }
 
     /// Returns the permit; `false` if it was lost to another handshake.
-    pub(super) fn end(self) -> bool {
-        let handshakes = &self.tls.handshakes;
-        lock(&handshakes.in_flight).slots.remove(&self.number).is_some()
+    pub(crate) fn end(self) -> bool {
+        lock(&self.handshakes.in_flight)
+            .slots
+            .remove(&self.number)
+            .is_some()
     }
 
     /// The bound on handshakes in flight.
     pub(crate) fn max(&self) -> usize {
-        self.tls.handshakes.max
+        self.handshakes.max
     }
 }
 
 /// Has a handshake end that has lost its permit.
-fn displace(tls: &ServerTls, slot: Slot) {
-    tls.handshakes.displaced.fetch_add(1, Ordering::Relaxed);
+fn displace(handshakes: &Handshakes, slot: Slot) {
+    handshakes.displaced.fetch_add(1, Ordering::Relaxed);
     if let Some((remote, token)) = slot.placed {
         // If its loop has ended, so has the connection.
         remote.post_unbounded(move || {
-            Core::with(|core| source::signal(core, token, DISPLACED));
+            Core::with(|core| readiness::signal(core, token, DISPLACED));
         });
     }
 }
 
 impl Drop for HandshakePermit {
     fn drop(&mut self) {
-        lock(&self.tls.handshakes.in_flight).slots.remove(&self.number);
+        lock(&self.handshakes.in_flight).slots.remove(&self.number);
     }
 }

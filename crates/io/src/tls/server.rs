@@ -1,7 +1,6 @@
 //! The server's side: its certificates, which clients it admits, and its limits.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use rustls::{ServerConfig, SupportedProtocolVersion};
 
 use super::info::TlsVersion;
 use super::names::Names;
-use super::permits::Handshakes;
+use super::permits::{HandshakePermit, Handshakes};
 use super::tickets::{Admission, Tickets};
 use super::{pem, provider};
 use crate::{Clock, Error};
@@ -84,8 +83,7 @@ impl Default for ServerFiles {
 pub struct ServerTls {
     files: ServerFiles,
     loaded: RwLock<Loaded>,
-    handshakes_failed: AtomicU64,
-    pub(super) handshakes: Handshakes,
+    handshakes: Arc<Handshakes>,
 }
 
 /// The result of one load.
@@ -117,10 +115,9 @@ impl ServerTls {
     pub fn from_files(files: ServerFiles) -> Result<Arc<ServerTls>, Error> {
         let loaded = load(&files, None)?;
         Ok(Arc::new(ServerTls {
-            handshakes: Handshakes::new(files.handshakes_max),
+            handshakes: Arc::new(Handshakes::new(files.handshakes_max)),
             files,
             loaded: RwLock::new(loaded),
-            handshakes_failed: AtomicU64::new(0),
         }))
     }
 
@@ -141,19 +138,23 @@ impl ServerTls {
     #[must_use]
     pub fn statistics(&self) -> ServerTlsStatistics {
         ServerTlsStatistics {
-            handshakes_failed: self.handshakes_failed.load(Ordering::Relaxed),
+            handshakes_failed: self.handshakes.failed(),
             handshakes_displaced: self.handshakes.displaced(),
             handshakes_in_flight: self.handshakes.in_flight(),
             loaded: self.read().at,
         }
     }
 
-    pub(super) fn handshake_timeout(&self) -> Duration {
+    pub(crate) fn handshake_timeout(&self) -> Duration {
         self.files.handshake_timeout
     }
 
-    pub(super) fn count_failed_handshake(&self) {
-        self.handshakes_failed.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn handshake_permit(&self) -> HandshakePermit {
+        HandshakePermit::take(&self.handshakes)
+    }
+
+    pub(crate) fn count_failed_handshake(&self) {
+        self.handshakes.count_failed();
     }
 
     pub(super) fn config(&self) -> Arc<ServerConfig> {

@@ -1,18 +1,17 @@
-//! Handshakes: how a stream begins to speak TLS, and how long one may take.
+//! TLS handshakes: how a stream begins to speak TLS, and how long one may take.
 //!
-//! The number of handshakes in flight is bounded by the permits of `admission.rs`, the time of each by
+//! The number of handshakes in flight is bounded by the permits of `tls/permits.rs`, the time of each by
 //! [`ServerFiles::handshake_timeout`]; the bytes that half a handshake keeps count as held bytes of its loop.
 //!
-//! [`ServerFiles::handshake_timeout`]: super::ServerFiles::handshake_timeout
+//! [`ServerFiles::handshake_timeout`]: crate::tls::ServerFiles::handshake_timeout
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::layer::TlsLayer;
-use super::{ClientTls, ServerTls};
 use crate::connection::Connection;
-use crate::source::{FAULTS, READABLE, WRITABLE};
+use crate::core::{FAULTS, READABLE, WRITABLE};
+use crate::tls::{ClientTls, ServerTls, TlsLayer};
 use crate::{Address, Error, Stream};
 
 /// How long a client's handshake may take.

@@ -12,18 +12,15 @@
 //!
 //! **Invariant:** the outbox is empty whenever no task is being polled, so no output waits for the poll, a timer or mail.
 //!
-//! [`POSTED`]: crate::source::POSTED
+//! [`POSTED`]: super::sources::POSTED
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::mem;
 use std::os::fd::RawFd;
 
-use crate::core::Core;
+use crate::Error;
 use crate::output::Output;
-use crate::source::{self, RETURNED};
 use crate::task::TaskId;
-use crate::{Error, sys};
 
 /// Bytes of an output that may wait. Beyond that, batching saves little of what the output costs by itself.
 pub(crate) const BATCHED_MAX: usize = 8 << 10;
@@ -39,10 +36,10 @@ pub(crate) enum Returned {
 
 /// The output of one connection.
 #[derive(Default)]
-struct Batched {
-    token: u64,
-    fd: RawFd,
-    bytes: Vec<u8>,
+pub(crate) struct Batched {
+    pub(crate) token: u64,
+    pub(crate) fd: RawFd,
+    pub(crate) bytes: Vec<u8>,
     /// The task to be woken if the bytes do not leave, besides those that wait for the source.
     writer: Option<TaskId>,
 }
@@ -96,24 +93,22 @@ impl Outbox {
         self.bytes >= BYTES_MAX
     }
 
-    /// Takes the returned output of a source that has the bit [`RETURNED`].
+    /// Takes the returned output of a source that has the bit [`RETURNED`](super::sources::RETURNED).
     pub(crate) fn take_returned(&mut self, token: u64) -> Option<Returned> {
         self.returned.remove(&token)
     }
-}
 
-/// Sends everything that waits.
-pub(crate) fn empty(core: &Core) {
-    let mut refused = Vec::new();
-    {
-        let outbox = &mut *core.outbox.borrow_mut();
-        for batched in &mut outbox.batch[..outbox.used] {
-            let returned = send(core, batched);
-            core.sources
-                .borrow_mut()
-                .left(batched.token, returned.is_none(), core.tick());
-            if let Some(returned) = returned {
-                outbox.returned.insert(batched.token, returned);
+    /// Has `send` send each output, and keeps what it returns. Answers the sources of those that did not leave, with the
+    /// tasks to be woken.
+    #[inline]
+    pub(crate) fn empty(
+        &mut self,
+        mut send: impl FnMut(&Batched) -> Option<Returned>,
+    ) -> Vec<(u64, Option<TaskId>)> {
+        let mut refused = Vec::new();
+        for batched in &mut self.batch[..self.used] {
+            if let Some(returned) = send(batched) {
+                self.returned.insert(batched.token, returned);
                 refused.push((batched.token, batched.writer));
             }
             batched.bytes.clear();
@@ -122,31 +117,7 @@ pub(crate) fn empty(core: &Core) {
                 batched.bytes = Vec::new();
             }
         }
-        (outbox.used, outbox.bytes) = (0, 0);
-    }
-    for (token, writer) in refused {
-        source::signal(core, token, RETURNED);
-        writer.into_iter().for_each(|writer| core.wake(writer));
-    }
-}
-
-#[inline]
-fn send(core: &Core, batched: &Batched) -> Option<Returned> {
-    match sys::send(batched.fd, &batched.bytes) {
-        Ok(count) if count == batched.bytes.len() => None,
-        Ok(count) => Some(refused(core, batched.token, &batched.bytes[count..])),
-        Err(error) if error.kind() == ErrorKind::WouldBlock => {
-            Some(refused(core, batched.token, &batched.bytes))
-        }
-        Err(error) => Some(Returned::Failed(Error::system("send")(error))),
-    }
-}
-
-#[cold]
-fn refused(core: &Core, token: u64, bytes: &[u8]) -> Returned {
-    let (held, _) = core.sources.borrow_mut().held(token);
-    match core.hold(token, held + bytes.len()) {
-        Ok(()) => Returned::Refused(bytes.to_vec()),
-        Err(error) => Returned::Failed(error),
+        (self.used, self.bytes) = (0, 0);
+        refused
     }
 }
