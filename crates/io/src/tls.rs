@@ -19,6 +19,7 @@ mod names;
 mod pem;
 mod permits;
 mod server;
+mod steps;
 mod tickets;
 mod verifier;
 
