@@ -14,7 +14,7 @@ use crate::readiness::signal;
 /// Connections end until this part of the bound is free again, so that the search for them is rare.
 const FREED: usize = 64;
 
-/// Changes what the connection of a source holds to `after` bytes, unless that were too much.
+/// Changes the bytes held by the connection of a source to `after`, unless that were too much.
 #[cold]
 pub(crate) fn hold(core: &Core, token: u64, after: usize) -> Result<(), Error> {
     let (before, evicted) = core.sources.borrow_mut().held(token);

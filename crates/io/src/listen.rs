@@ -1,4 +1,4 @@
-//! What a listener accepts connections from.
+//! The sockets of a listener: new ones, or those of another process.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -36,10 +36,10 @@ impl From<Vec<OwnedFd>> for Listen {
     }
 }
 
-/// Listening sockets that accept nothing yet; made by [`Loops::bind`]. Dropping them closes them.
+/// Listening sockets that accept nothing yet; made by [`Loops::bind`](crate::Loops::bind). Dropping them closes them.
 pub struct BoundSockets {
     pub(crate) sockets: Vec<Arc<Socket>>,
-    /// Whether each loop has one of its own.
+    /// True if each loop has one of its own.
     pub(crate) reuse_port: bool,
 }
 

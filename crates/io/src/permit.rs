@@ -1,4 +1,4 @@
-//! The bound on a listener's connections, and whether they drain.
+//! The bound on a listener's connections, and their drain.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

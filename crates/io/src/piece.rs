@@ -1,4 +1,4 @@
-//! Pieces, of which output consists besides the loop's own buffer, and parts of them.
+//! Pieces: the elements of output that are not copied to the loop's buffer.
 
 use std::fs::File;
 use std::ops::Range;

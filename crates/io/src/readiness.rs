@@ -1,4 +1,4 @@
-//! What becomes ready, and the tasks that it wakes.
+//! Readiness events, and the tasks that they wake.
 //!
 //! **Invariant:** no borrow of the sources is held while a waker that is not a task's of this loop runs.
 

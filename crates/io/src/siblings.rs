@@ -1,4 +1,4 @@
-//! What the loops of one process share: their handles, their load, and how they end.
+//! State shared by the loops of one process: handles, load, and the request to end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

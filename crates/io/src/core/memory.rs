@@ -46,7 +46,7 @@ impl Memory {
         self.set_held(self.held.get() - before + after);
     }
 
-    /// A connection that holds so many bytes has to end.
+    /// Counts the bytes of a connection that has to end.
     pub(crate) fn evict(&self, held: usize) {
         self.evicted.set(self.evicted.get() + held);
     }

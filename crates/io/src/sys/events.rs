@@ -1,4 +1,4 @@
-//! Events: `epoll`, and what wakes it besides sockets, which are counters and signals.
+//! Events: `epoll`, and the counters and signals that wake it besides sockets.
 #![allow(unsafe_code)]
 
 use std::io::{self, ErrorKind};
