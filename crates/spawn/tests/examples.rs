@@ -1,14 +1,38 @@
 //! The examples run, and print what they should.
 #![allow(clippy::unwrap_used)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Runs an example's program, which cargo builds beside this test's.
 fn example(name: &str, arguments: &[&str]) -> Output {
+    let program = path(name);
+    let output = Command::new(&program).args(arguments).output();
+    output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+}
+
+/// Where `cargo test` has built an example.
+///
+/// Cargo builds the examples for `cargo test`, but not for `cargo test --test NAME`; then they may be missing, or older than
+/// the library. The latter is an error, because a test of an old program proves nothing.
+fn path(name: &str) -> PathBuf {
+    const COMMAND: &str = "cargo build -p hikyaku-spawn --examples";
     let test = std::env::current_exe().unwrap();
-    let folder: PathBuf = test.ancestors().nth(2).unwrap().join("examples");
-    Command::new(folder.join(name)).args(arguments).output().unwrap()
+    let profile = test.ancestors().nth(2).unwrap();
+    let path = profile.join("examples").join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: run `{COMMAND}` first",
+        path.display()
+    );
+    let changed = |path: &Path| path.metadata().and_then(|data| data.modified()).unwrap();
+    let library = profile.join("libspawn.rlib");
+    assert!(
+        !library.exists() || changed(&path) >= changed(&library),
+        "{} is older than the library: run `{COMMAND}` first",
+        path.display()
+    );
+    path
 }
 
 fn text(bytes: Vec<u8>) -> String {
