@@ -4,19 +4,19 @@
 
 use std::task::Waker;
 
-use crate::core::{Core, HALF_CLOSED, READABLE, WRITABLE};
+use crate::core::{ALWAYS, Core, HALF_CLOSED, READABLE, WRITABLE};
 use crate::{sys, waker};
 
 /// Notes what became ready of the source that a token names, if it is still that one, and wakes the task that waits for
 /// it. Returns whether it is still that one.
 #[inline]
 pub(crate) fn signal(core: &Core, token: u64, bits: u16) -> bool {
-    let writer = {
+    let split = {
         let mut sources = core.sources.borrow_mut();
         let Some(noted) = sources.note(token, bits, core.timers.tick()) else {
             return false;
         };
-        let writer = noted.writer;
+        let split = noted.split;
         if let Some(waker) = noted.waker {
             if let Some(id) = waker::task_of(waker).filter(|id| id.loop_id() == core.id) {
                 core.wake(id);
@@ -26,9 +26,9 @@ pub(crate) fn signal(core: &Core, token: u64, bits: u16) -> bool {
                 waker.wake();
             }
         }
-        writer
+        split
     };
-    if writer {
+    if split && bits & (WRITABLE | ALWAYS) != 0 {
         let writer = core.sources.borrow_mut().take_writer(token);
         writer.into_iter().for_each(Waker::wake);
     }

@@ -181,6 +181,9 @@ fn run_task(core: &Core) {
 /// Fires what is due.
 fn expire_timers(core: &Core, due: &mut Vec<Timer>) {
     core.timers.expire(due);
+    if due.is_empty() {
+        return;
+    }
     for timer in due.drain(..) {
         match timer {
             Timer::Wake(waker) => waker.wake(),

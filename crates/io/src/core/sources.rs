@@ -65,8 +65,8 @@ pub(crate) struct Entry {
 pub(crate) struct Noted<'a> {
     /// The waker of the task that waited for it.
     pub(crate) waker: Option<&'a Waker>,
-    /// True if it may concern a writing half, too.
-    pub(crate) writer: bool,
+    /// True if a writing half waits by itself.
+    pub(crate) split: bool,
 }
 
 /// The sources of one loop.
@@ -129,13 +129,13 @@ impl Sources {
         if bits & (READABLE | WRITABLE) != 0 {
             entry.active = tick;
         }
-        let writer = entry.bits & SPLIT != 0 && bits & (WRITABLE | ALWAYS) != 0;
+        let split = entry.bits & SPLIT != 0;
         let mut waker = None;
         if entry.interest & bits != 0 {
             entry.interest = 0;
             waker = entry.waker.as_ref();
         }
-        Some(Noted { waker, writer })
+        Some(Noted { waker, split })
     }
 
     /// The output that lay in the outbox is not there any more.

@@ -93,6 +93,7 @@ impl Timers {
     }
 
     /// Moves the timers that are due to `due`.
+    #[inline]
     pub(crate) fn expire(&self, due: &mut Vec<Timer>) {
         if self.clock.is_manual() {
             self.read_clock();
