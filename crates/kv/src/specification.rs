@@ -36,8 +36,15 @@ const KINDS: [(Kind, &str, &[&str], &str); 3] = [
     (
         Kind::Hash,
         "hash",
-        &["sync", "partitions", "item_size_max", "preallocate"],
-        "sync, partitions, item_size_max and preallocate",
+        &[
+            "sync",
+            "partitions",
+            "item_size_max",
+            "preallocate",
+            "compaction_share",
+            "kafka_writes",
+        ],
+        "sync, partitions, item_size_max, preallocate, compaction_share and kafka_writes",
     ),
     (
         Kind::Tree,
@@ -56,6 +63,8 @@ struct Values {
     sync: Sync,
     partitions: Option<u32>,
     preallocate: bool,
+    compaction_percent: u32,
+    kafka_writes: bool,
     compression: Compression,
     cache: Size,
 }
@@ -70,6 +79,8 @@ impl Default for Values {
             sync: Sync::default(),
             partitions: None,
             preallocate: true,
+            compaction_percent: hash::COMPACTION_PERCENT,
+            kafka_writes: false,
             compression: Compression::default(),
             cache: Size::Bytes(tree::CACHE_DEFAULT),
         }
@@ -170,6 +181,12 @@ impl Specification {
             "item_size_max" => values.item_size_max = Some(item_size(key, value)?),
             "evict" => values.evict = switch(key, value)?,
             "preallocate" => values.preallocate = switch(key, value)?,
+            "kafka_writes" => values.kafka_writes = switch(key, value)?,
+            "compaction_share" => {
+                let percent = value.strip_suffix('%').and_then(|digits| digits.parse().ok());
+                let percent = percent.filter(|percent| (1..=100).contains(percent));
+                values.compaction_percent = percent.ok_or_else(|| bad("it's from 1% to 100%"))?;
+            }
             "sync" => {
                 let sync = Sync::named(value);
                 values.sync = sync.ok_or_else(|| bad("it's none, interval or commit"))?;
@@ -210,6 +227,11 @@ impl Specification {
             Kind::Memory => self.values.capacity.bytes(),
             Kind::Hash | Kind::Tree => 0,
         }
+    }
+
+    /// Whether producers of Kafka may write to the store's topic. Only a Kafka listener asks.
+    pub fn allows_kafka_writes(&self) -> bool {
+        self.values.kafka_writes
     }
 
     /// Checks that the values fit together, without reserving memory or opening files.
@@ -263,6 +285,7 @@ impl Specification {
                     sync: values.sync,
                     partitions: values.partitions,
                     preallocate: values.preallocate,
+                    compaction_percent: values.compaction_percent,
                     item_size_max,
                     ..hash::Settings::default()
                 };
@@ -424,14 +447,17 @@ mod tests {
     #[test]
     fn hash_stores_and_their_tokyo_names() {
         let parse = |uri| Specification::parse(uri).unwrap();
-        let specification =
-            parse("hash:data/x?sync=commit&partitions=3&item_size_max=2MiB&preallocate=false");
+        let specification = parse(
+            "hash:data/x?sync=commit&partitions=3&item_size_max=2MiB&preallocate=false&compaction_share=40%&kafka_writes=true",
+        );
         assert_eq!(
             (specification.capacity(), specification.values.item_size_max),
             (0, Some(2 << 20))
         );
         assert_eq!(specification.folder(), Some(Path::new("data/x")));
+        assert!(specification.allows_kafka_writes());
         let values = specification.values;
+        assert_eq!(values.compaction_percent, 40);
         assert_eq!((specification.kind, values.sync), (Kind::Hash, Sync::Commit));
         assert_eq!((values.partitions, values.preallocate), (Some(3), false));
         let specification = parse("casket.tch#bnum=1000000#mode=wct");
@@ -455,6 +481,11 @@ mod tests {
             ("hash:a\0b", "zero byte"),
             ("hash:x?sync=always", "none, interval or commit"),
             ("hash:x?partitions=0", "from 1 to 256"),
+            ("hash:x?compaction_share=0%", "from 1% to 100%"),
+            ("hash:x?compaction_share=101%", "from 1% to 100%"),
+            ("hash:x?compaction_share=25", "from 1% to 100%"),
+            ("hash:x?kafka_writes=maybe", "true or false"),
+            ("memory:?kafka_writes=true", "a memory store has capacity"),
             ("hash:x?capacity=1GiB", "a hash store has sync"),
             ("memory:?sync=commit", "a memory store has capacity"),
             ("casket.tch#capsiz=1", "\"capsiz\""),

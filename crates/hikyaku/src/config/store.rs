@@ -9,7 +9,7 @@ use super::reader::{Section, boolean, count, parsed, text};
 pub(crate) const DEFAULT_URI: &str = "memory:?capacity=25%";
 
 /// Parameters of a URI that may be keys of the table instead.
-const PARAMETERS: [&str; 8] = [
+const PARAMETERS: [&str; 10] = [
     "capacity",
     "cache",
     "compression",
@@ -18,10 +18,12 @@ const PARAMETERS: [&str; 8] = [
     "sync",
     "partitions",
     "preallocate",
+    "compaction_share",
+    "kafka_writes",
 ];
 
 /// Keys of the vocabulary which only durable engines read.
-const LATER: [&str; 3] = ["kafka_writes", "compaction_share", "index_snapshot"];
+const LATER: [&str; 1] = ["index_snapshot"];
 
 /// One store: its URI, with everything that was said beside it.
 #[derive(Clone, Debug)]
