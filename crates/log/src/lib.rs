@@ -29,6 +29,7 @@
 //! - [`Log::extent`] turns a location into an [`Extent`], whose file can be given to `sendfile`. An extent keeps its
 //!   segment's file, also when compaction has replaced it. [`Extent::is_resident`] tells whether sending it would wait, and
 //!   [`Extent::fetch_checked`] reads it and checks its batch.
+//! - [`Segment::check`] does the same for all batches that have any byte of a range.
 //! - [`Log::scan`] replays records from an offset, with their locations. To name locations across restarts, store a segment's
 //!   base offset and [generation](Segment::generation) with the position.
 //!
@@ -62,6 +63,7 @@ struct Readme;
 mod activity;
 mod append;
 pub mod batch;
+mod check;
 mod checkpoint;
 mod checksum;
 mod cold;

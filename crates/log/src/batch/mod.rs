@@ -34,7 +34,7 @@ const PREFIX_BYTES: usize = 12;
 /// The bytes that a log rewrites: base offset, length and leader epoch.
 pub(crate) const PATCHED_BYTES: usize = 16;
 /// The first byte that the checksum covers.
-const CHECKED_FROM: usize = 21;
+pub(crate) const CHECKED_FROM: usize = 21;
 /// The format's version.
 const MAGIC: i8 = 2;
 
