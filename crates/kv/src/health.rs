@@ -27,10 +27,12 @@ pub enum Work {
     Snapshot,
     /// Merging writes into the pages of a tree.
     Merge,
+    /// Reading items from the device.
+    Read,
 }
 
 impl Work {
-    const COUNT: usize = Work::Merge as usize + 1;
+    const COUNT: usize = Work::Read as usize + 1;
 }
 
 impl Display for Work {
@@ -41,6 +43,7 @@ impl Display for Work {
             Work::Compaction => "the compaction",
             Work::Snapshot => "the snapshot of the index",
             Work::Merge => "the merge of writes into pages",
+            Work::Read => "a read of an item",
         })
     }
 }

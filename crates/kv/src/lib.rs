@@ -33,6 +33,7 @@ mod hash;
 mod health;
 mod heap;
 mod machine;
+mod mailbox;
 mod memory;
 mod moved;
 mod notice;

@@ -2,7 +2,7 @@
 
 #![cfg_attr(
     not(feature = "simulated"),
-    allow(dead_code, reason = "the items of the memory engine never leave it")
+    allow(dead_code, reason = "only tests share values that were fetched")
 )]
 
 use crate::entry::Stored;
@@ -26,6 +26,8 @@ pub(crate) enum OwnedValue {
     Bytes(Box<[u8]>),
     Shared(Pinned),
     File(FileRange),
+    /// It was not fetched.
+    Length(u64),
 }
 
 impl OwnedEntry {
@@ -38,6 +40,7 @@ impl OwnedEntry {
                 OwnedValue::Bytes(bytes) => Stored::Bytes(bytes),
                 OwnedValue::Shared(pinned) => Stored::Pinned(pinned),
                 OwnedValue::File(range) => Stored::File(range),
+                OwnedValue::Length(length) => Stored::Length(*length),
             },
             flags: self.flags,
             cas: self.cas,
@@ -62,7 +65,7 @@ impl OwnedValue {
         match self {
             OwnedValue::Bytes(bytes) => bytes,
             OwnedValue::Shared(pinned) => pinned.as_ref(),
-            OwnedValue::File(_) => &[],
+            OwnedValue::File(_) | OwnedValue::Length(_) => &[],
         }
     }
 
@@ -72,6 +75,7 @@ impl OwnedValue {
             OwnedValue::Bytes(bytes) => bytes.len() as u64,
             OwnedValue::Shared(pinned) => pinned.len() as u64,
             OwnedValue::File(range) => range.length,
+            OwnedValue::Length(length) => *length,
         }
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! `docs/formats/store.md` draws them.
 
-use std::io;
-
 use log::batch::{BatchError, Builder, NewHeader, NewRecord};
 
 use crate::Expiry;
@@ -24,14 +22,6 @@ pub(crate) struct Facts {
     pub(crate) expiry: Expiry,
     pub(crate) cas: u64,
     pub(crate) stale: bool,
-}
-
-/// A record, read in place from its key on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Record<'a> {
-    pub(crate) key: &'a [u8],
-    pub(crate) value: &'a [u8],
-    pub(crate) facts: Facts,
 }
 
 /// Adds a tombstone to a batch.
@@ -93,21 +83,40 @@ pub(crate) fn number_bytes(length: usize) -> usize {
     (bits as usize).div_ceil(7)
 }
 
-impl<'a> Record<'a> {
-    /// Reads a record whose key begins at the start of `bytes` and has this length. Other bytes may follow the record.
-    ///
-    /// # Errors
-    /// The bytes do not form such a record. They did when the index was filled, so the device has changed them.
+/// The part of a record before its value, read in place from the key on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    /// Where the value begins, in bytes from the beginning of the key.
+    pub(crate) value_at: usize,
+    pub(crate) value_length: u64,
+}
+
+/// The most bytes of the length of a value.
+pub(crate) const LENGTH_BYTES_MAX: usize = 10;
+
+impl Head {
+    /// Reads the head of a record whose key has this length and begins `bytes`. `None` if the bytes are too few, or no head.
     #[inline]
-    pub(crate) fn read(bytes: &'a [u8], key_length: usize) -> io::Result<Record<'a>> {
-        Record::parse(bytes, key_length).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    pub(crate) fn parse(bytes: &[u8], key_length: usize) -> Option<Head> {
+        let (length, rest) = take_number(bytes.get(key_length..)?)?;
+        Some(Head {
+            value_at: bytes.len() - rest.len(),
+            value_length: u64::try_from(length).ok()?,
+        })
     }
 
+    /// Where the value ends, in bytes from the beginning of the key.
     #[inline]
-    fn parse(bytes: &'a [u8], key_length: usize) -> Option<Record<'a>> {
-        let (key, rest) = bytes.split_at_checked(key_length)?;
-        let (value, rest) = take_bytes(rest)?;
-        let (count, mut rest) = take_number(rest)?;
+    pub(crate) fn value_end(self) -> u64 {
+        (self.value_at as u64).saturating_add(self.value_length)
+    }
+}
+
+impl Facts {
+    /// Reads the part of a record behind its value. Other bytes may follow. `None` if the bytes are too few, or no headers.
+    #[inline]
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Facts> {
+        let (count, mut rest) = take_number(bytes)?;
         let mut facts = Facts::default();
         for _ in 0..count {
             let (name, behind) = take_bytes(rest)?;
@@ -118,11 +127,9 @@ impl<'a> Record<'a> {
             facts.note(name, content);
             rest = behind;
         }
-        Some(Record { key, value, facts })
+        Some(facts)
     }
-}
 
-impl Facts {
     #[inline]
     fn note(&mut self, name: &[u8], value: &[u8]) {
         match name {
@@ -258,8 +265,11 @@ mod tests {
                 assert_eq!(Facts::of(&record), facts);
                 let key_at = record.key.unwrap().as_ptr() as usize - batch.bytes().as_ptr() as usize;
                 assert_eq!(at, key_at);
-                let read = Record::read(&batch.bytes()[at..], key.len()).unwrap();
-                assert_eq!(read, Record { key, value, facts });
+                let bytes = &batch.bytes()[at..];
+                let head = Head::parse(bytes, key.len()).unwrap();
+                let end = head.value_end() as usize;
+                assert_eq!((&bytes[..key.len()], &bytes[head.value_at..end]), (key, value));
+                assert_eq!(Facts::parse(&bytes[end..]), Some(facts));
                 let overhead = batch.bytes().len() - key.len() - value.len();
                 assert!(overhead as u64 <= OVERHEAD_MAX);
             }
@@ -267,16 +277,17 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_cut_short_is_an_error() {
+    fn a_record_that_is_cut_short_is_noticed() {
         let mut builder = Builder::new();
         push(&mut builder, 5, b"key", b"value", samples()[17]).unwrap();
         let bytes = builder.finish().bytes().to_vec();
         let at = bytes.windows(3).position(|window| window == b"key").unwrap();
-        for end in at..bytes.len() {
-            let read = Record::read(&bytes[at..end], 3);
-            assert_eq!(read.unwrap_err().kind(), io::ErrorKind::InvalidData);
+        for end in at..=bytes.len() {
+            let head = Head::parse(&bytes[at..end], 3);
+            assert_eq!(head.is_some(), end > at + 3);
+            let behind = head.and_then(|head| bytes[at..end].get(head.value_end() as usize..));
+            assert_eq!(behind.and_then(Facts::parse).is_some(), end == bytes.len());
         }
-        assert!(Record::read(&bytes[at..], 3).is_ok());
     }
 
     #[test]

@@ -10,7 +10,7 @@
 
 #![cfg_attr(
     not(feature = "simulated"),
-    allow(dead_code, reason = "the memory engine has nothing to fetch")
+    allow(dead_code, reason = "only other machines are sent conditional writes")
 )]
 
 use std::cell::RefCell;
@@ -21,6 +21,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use crate::hash::Located;
 use crate::owned::OwnedEntry;
 use crate::{Cursor, Need, StoreError};
 
@@ -35,12 +36,22 @@ pub struct Warm {
 /// The wants of a fetch.
 #[derive(Default)]
 pub(crate) struct Wants {
-    /// Items, with what of each is needed, and how often.
-    pub(crate) items: HashMap<Box<[u8]>, (Need, u32)>,
+    pub(crate) items: HashMap<Box<[u8]>, Wanted>,
     /// Conditional writes to send.
     pub(crate) writes: Vec<Write>,
-    /// A part of a scan: its beginning, and the number of steps.
-    pub(crate) page: Option<(Cursor, usize)>,
+    /// A part of a scan: its beginning, the number of steps, and what of each item is needed.
+    pub(crate) page: Option<(Cursor, usize, Need)>,
+}
+
+/// The want of an item.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    /// What of it is needed.
+    pub(crate) need: Need,
+    /// How often.
+    uses: u32,
+    /// The number of items that were wanted before it.
+    pub(crate) order: usize,
 }
 
 /// A write on the condition that the item is still the one that a closure has seen.
@@ -66,6 +77,8 @@ pub(crate) enum Fetched {
         item: Option<Arc<OwnedEntry>>,
         version: u64,
     },
+    /// A record of a log, which is the item for as long as it is the newest of its key.
+    Record(Located),
     Failed(StoreError),
 }
 
@@ -123,12 +136,13 @@ impl Warm {
     /// Notes that an item is needed once more.
     pub(crate) fn want(&self, key: &[u8], need: Need) {
         let mut wants = self.wants.borrow_mut();
+        let order = wants.items.len();
         match wants.items.get_mut(key) {
-            Some((needed, uses)) => {
-                *needed = need.max(*needed);
-                *uses += 1;
+            Some(wanted) => {
+                wanted.need = need.max(wanted.need);
+                wanted.uses += 1;
             }
-            None => drop(wants.items.insert(key.into(), (need, 1))),
+            None => drop(wants.items.insert(key.into(), Wanted { need, uses: 1, order })),
         }
     }
 
@@ -138,8 +152,8 @@ impl Warm {
     }
 
     /// Notes a part of a scan.
-    pub(crate) fn want_page(&self, from: &Cursor, steps: usize) {
-        self.wants.borrow_mut().page = Some((from.clone(), steps));
+    pub(crate) fn want_page(&self, from: &Cursor, steps: usize, need: Need) {
+        self.wants.borrow_mut().page = Some((from.clone(), steps, need));
     }
 
     /// Uses an entry once.
@@ -153,7 +167,7 @@ impl Warm {
                     item: item.clone(),
                     version: *version,
                 }),
-                Fetched::Applied { .. } | Fetched::Failed(_) => None,
+                Fetched::Applied { .. } | Fetched::Record(_) | Fetched::Failed(_) => None,
             };
             if again.is_some() {
                 warmed.uses -= 1;
@@ -161,6 +175,15 @@ impl Warm {
             }
         }
         entries.remove(key).map(|warmed| warmed.fetched)
+    }
+
+    /// The record that was fetched for a key. It is no longer the item's as soon as there is a newer one, so it is not used up.
+    pub(crate) fn record(&self, key: &[u8]) -> Option<Result<Located, StoreError>> {
+        match &self.entries.borrow().get(key)?.fetched {
+            Fetched::Record(record) => Some(Ok(record.clone())),
+            Fetched::Failed(error) => Some(Err(*error)),
+            _ => None,
+        }
     }
 
     /// Forgets an entry that a write has made old.
@@ -179,11 +202,11 @@ impl Warm {
         let entries = self.entries.get_mut();
         for (key, fetched) in delivery.entries {
             // The result of a conditional write is for the one call that comes back for it.
-            let wanted = delivery.wants.items.get(&key).copied();
-            let (need, uses) = wanted.unwrap_or((Need::Value, 1));
+            let wanted = delivery.wants.items.get(&key);
+            let (need, uses) = wanted.map_or((Need::Value, 1), |wanted| (wanted.need, wanted.uses));
             entries.insert(key, Warmed { fetched, need, uses });
         }
-        let from = delivery.wants.page.map(|(from, _)| from);
+        let from = delivery.wants.page.map(|(from, _, _)| from);
         *self.page.get_mut() = from.zip(delivery.page);
     }
 }

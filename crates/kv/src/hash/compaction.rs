@@ -288,6 +288,7 @@ fn relocate(
     let path = new.path().to_owned();
     let active = map_segment(&shared.maps, new, partition, 0);
     let active = active.map_err(|error| crate::folder::failed("map", &path, error))?;
+    active.map.passed(0..active.map.end());
     for (hash, old, position) in moves {
         let mut guard = shared.index.lock(*hash, &shared.maps);
         if let Some(found) = guard.find_location(*old) {

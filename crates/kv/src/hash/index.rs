@@ -30,9 +30,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::maps::{Map, Maps};
-use crate::StoreError;
+use crate::Marks;
 use crate::memory::prefetch;
-use crate::record::Record;
 
 /// Shards of an index: as many threads can use it at once, and growing one is done in less than a millisecond.
 pub(super) const SHARDS: usize = 1024;
@@ -92,6 +91,12 @@ impl Slot {
         }
     }
 
+    /// True if the slot is that of a key with these hashes, of which the tag has been compared.
+    #[inline]
+    pub(super) fn has_fingerprint(self, fingerprint: u64) -> bool {
+        self.fingerprint == fingerprint
+    }
+
     #[inline]
     pub(super) fn key_length(self) -> usize {
         (self.place >> 8) as u8 as usize
@@ -100,6 +105,17 @@ impl Slot {
     #[inline]
     pub(super) fn marks(self) -> u8 {
         self.place as u8
+    }
+
+    /// The marks as an entry has them.
+    #[inline]
+    pub(super) fn entry_marks(self, stale: bool) -> Marks {
+        let marks = self.marks();
+        Marks {
+            fetched: marks & FETCHED != 0,
+            stale,
+            won: marks & WON != 0,
+        }
     }
 
     #[inline]
@@ -196,8 +212,11 @@ impl Index {
         while !shard.slots[at].is_empty() {
             let slot = shard.slots[at];
             if slot.tag == tag {
-                let record = maps.bytes(&shard, slot.location()).as_ptr();
-                (0..RECORD_LINES).for_each(|line| prefetch(record.wrapping_add(line * 64)));
+                let location = slot.location();
+                if let Some(map) = maps.map(&shard, location.map) {
+                    let record = map.address(u64::from(location.position));
+                    (0..RECORD_LINES).for_each(|line| prefetch(record.wrapping_add(line * 64)));
+                }
                 return;
             }
             at = (at + 1) & mask;
@@ -270,24 +289,16 @@ impl Cleared {
 }
 
 impl Guard<'_> {
-    /// Finds the slot of a key.
+    /// The slots that may be that of a key of this length, in the order in which they are probed.
     #[inline]
-    pub(super) fn find(&self, key: &[u8]) -> Option<Found> {
-        let mask = self.shard.slots.len().checked_sub(1)?;
+    pub(super) fn candidates(&self, key_length: usize) -> Candidates<'_> {
+        let slots = &self.shard.slots[..];
         let tag = tag_of(self.hash);
-        let mut at = tag as usize & mask;
-        loop {
-            let slot = *self.shard.slots.get(at)?;
-            if slot.is_empty() {
-                return None;
-            }
-            if slot.tag == tag
-                && slot.key_length() == key.len()
-                && self.maps.bytes(&self.shard, slot.location()).get(..key.len()) == Some(key)
-            {
-                return Some(Found { at, slot });
-            }
-            at = (at + 1) & mask;
+        Candidates {
+            slots,
+            at: tag as usize & slots.len().wrapping_sub(1),
+            tag,
+            key_length,
         }
     }
 
@@ -325,16 +336,6 @@ impl Guard<'_> {
         }
     }
 
-    /// The record of an item.
-    ///
-    /// # Errors
-    /// The device has changed its bytes.
-    #[inline]
-    pub(super) fn record(&self, found: Found) -> Result<Record<'_>, StoreError> {
-        let bytes = self.maps.bytes(&self.shard, found.slot.location());
-        Record::read(bytes, found.slot.key_length()).map_err(|error| StoreError::Io(error.kind()))
-    }
-
     /// Lets a key have this slot, in the place of the one it had.
     #[inline]
     pub(super) fn place(&mut self, old: Option<Found>, slot: Slot) {
@@ -363,7 +364,8 @@ impl Guard<'_> {
     }
 
     /// The map that an item's record lies in.
-    fn map(&self, location: Location) -> Option<&Map> {
+    #[inline]
+    pub(super) fn map(&self, location: Location) -> Option<&Map> {
         self.maps.map(&self.shard, location.map)
     }
 
@@ -403,6 +405,32 @@ impl Guard<'_> {
         slots
             .filter(|(_, slot)| !slot.is_empty())
             .map(|(at, slot)| Found { at, slot: *slot })
+    }
+}
+
+/// The slots that may be a key's.
+pub(super) struct Candidates<'g> {
+    slots: &'g [Slot],
+    at: usize,
+    tag: u32,
+    key_length: usize,
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = Found;
+
+    #[inline]
+    fn next(&mut self) -> Option<Found> {
+        loop {
+            let (at, slot) = (self.at, *self.slots.get(self.at)?);
+            if slot.is_empty() {
+                return None;
+            }
+            self.at = (at + 1) & (self.slots.len() - 1);
+            if slot.tag == self.tag && slot.key_length() == self.key_length {
+                return Some(Found { at, slot });
+            }
+        }
     }
 }
 

@@ -165,6 +165,9 @@ impl Writer {
         }
         let active = self.active.as_ref().ok_or(StoreError::Unavailable)?;
         active.map.records.fetch_add(1, Relaxed);
+        active
+            .map
+            .passed(appended.position..appended.position + appended.bytes);
         // A batch begins below `SEGMENT_BYTES_MAX`, and a key near the beginning of its batch.
         Ok((active.number, appended.position as u32))
     }

@@ -1,32 +1,49 @@
 //! Segments as memory: every segment of the store's logs is mapped whole, and has a number.
 //!
 //! A mapping is as long as its segment may become, so it stays valid while the segment grows. Only bytes that the log has
-//! published are looked at, and these never change.
+//! published are copied, and these never change.
+//!
+//! A mapped page that the kernel has evicted is read from the device by whoever touches it, who waits for that. So readers first
+//! ask whether the bytes are [known](Map::knows) to be in the page cache. The answer can be wrong for as long as nobody has
+//! [looked](Map::forget_evicted): then a read waits for the device, and if the device fails, the copy does, and not the process.
 //!
 //! **Invariant:** a map is removed after the slots of the index that pointed to it, and its number is free only when no thread
 //! can use it any more.
 
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use log::Segment;
+use log::batch::BatchError;
 use parking_lot::Mutex;
 
+use super::guarded;
 use super::index::{Index, Location, Shard};
+use super::windows::{WINDOW, Windows};
+use crate::FileRange;
 
 /// The most maps, and therefore the most segments of all partitions of a store.
 const MAPS_MAX: usize = 1 << 16;
+/// Windows that one call of `mincore` looks at.
+const LOOK_WINDOWS: u64 = 64;
+
+/// `MADV_POPULATE_READ`, since Linux 5.14.
+const POPULATE_READ: libc::c_int = 22;
 
 /// A segment in memory.
 #[derive(Debug)]
 pub(super) struct Map {
     base: NonNull<u8>,
     length: usize,
+    file: Arc<File>,
+    windows: Windows,
     pub(super) segment: Arc<Segment>,
     pub(super) partition: u32,
     /// Records that were written, and those that slots point to.
@@ -46,6 +63,7 @@ unsafe impl Sync for Map {}
 impl Map {
     /// Maps a segment that may grow to `length` bytes.
     pub(super) fn new(segment: Arc<Segment>, partition: u32, length: u64) -> io::Result<Map> {
+        guarded::install();
         let file = segment.file().map_err(io::Error::other)?;
         let file = file.system_file().ok_or(io::ErrorKind::Unsupported)?.clone();
         let length = usize::try_from(length)
@@ -68,6 +86,8 @@ impl Map {
         Ok(Map {
             base: NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
             length,
+            file,
+            windows: Windows::new(length as u64),
             segment,
             partition,
             records: AtomicU64::new(0),
@@ -77,34 +97,142 @@ impl Map {
         })
     }
 
-    /// The segment's bytes.
+    /// Where the segment's bytes end.
     #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
-        let length = (self.segment.bytes() as usize).min(self.length);
-        // SAFETY: the mapping is at least this long and lives as long as `self`. The file has these bytes: the log has published
-        // them, changes none of them, and keeps other processes away by its lock.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), length) }
+    pub(super) fn end(&self) -> u64 {
+        self.segment.bytes().min(self.length as u64)
     }
+
+    /// True if the bytes of a range were in the page cache when they were last looked at, and were checked when they came from the
+    /// device.
+    #[inline]
+    pub(super) fn knows(&self, range: Range<u64>) -> bool {
+        self.windows.know(range)
+    }
+
+    /// Appends the bytes of a range to a buffer. Returns false if the range ends behind the segment's end, or the device fails; the
+    /// buffer is unchanged then.
+    #[inline]
+    pub(super) fn copy(&self, range: Range<u64>, out: &mut Vec<u8>) -> bool {
+        if range.start > range.end || range.end > self.end() {
+            return false;
+        }
+        // SAFETY: the mapping is at least this long and lives as long as `self`.
+        unsafe {
+            let source = self.base.as_ptr().add(range.start as usize);
+            guarded::append(out, source, (range.end - range.start) as usize)
+        }
+    }
+
+    /// The address of a byte, for loading it ahead of its use. It must not be followed.
+    #[inline]
+    pub(super) fn address(&self, position: u64) -> *const u8 {
+        self.base.as_ptr().wrapping_add(position as usize)
+    }
+
+    /// The error of a record that is whole and is not what the index takes it for.
+    pub(super) fn contradiction(&self, position: u64) -> log::Error {
+        let reason = BatchError::Record {
+            index: 0,
+            reason: "it is not the item that the index has",
+        };
+        log::Error::Corrupt {
+            path: self.segment.path().to_owned(),
+            position,
+            reason: reason.into(),
+        }
+    }
+
+    /// A range of the file, which keeps the file.
+    pub(super) fn file_range(&self, position: u64, length: u64) -> FileRange {
+        FileRange {
+            file: self.file.clone(),
+            offset: position,
+            length,
+        }
+    }
+
+    /// Learns that the bytes of a range were written, or read with all checks, right behind those before it.
+    #[inline]
+    pub(super) fn passed(&self, range: Range<u64>) {
+        self.windows.learn_from(range);
+    }
+
+    /// Learns that the bytes of a range were read with all checks, and enters them in the page tables, so that touching them is
+    /// no fault. The range consists of whole windows, but for the segment's end.
+    pub(super) fn learn(&self, range: Range<u64>) {
+        let begin = range.start / WINDOW * WINDOW;
+        let length = range.end.min(self.length as u64).saturating_sub(begin) as usize;
+        // SAFETY: the range lies in the mapping, and the advice changes no byte. Kernels before 5.14 refuse it, which is as good.
+        unsafe {
+            let address = self.base.as_ptr().add(begin as usize).cast();
+            libc::madvise(address, length, POPULATE_READ);
+        }
+        self.windows.learn(range);
+    }
+
+    /// Forgets the bytes of a range: who needs them has them fetched, and checked.
+    #[cold]
+    pub(super) fn forget(&self, range: Range<u64>) {
+        self.windows.forget(range);
+    }
+
+    /// Forgets the windows of which the kernel has evicted a page, and returns the number of them and of those that are left.
+    pub(super) fn forget_evicted(&self) -> (u64, u64) {
+        let (mut evicted, mut left) = (0, 0);
+        let mut known = self.windows.known().peekable();
+        while let Some(first) = known.next() {
+            let mut last = first;
+            while last - first < LOOK_WINDOWS - 1 && known.next_if_eq(&(last + 1)).is_some() {
+                last += 1;
+            }
+            let gone = self.evicted(first, last);
+            for window in &gone {
+                self.windows.forget(window * WINDOW..window * WINDOW + 1);
+            }
+            evicted += gone.len() as u64;
+            left += last - first + 1 - gone.len() as u64;
+        }
+        (evicted, left)
+    }
+
+    /// The windows from `first` to `last` that lack a page.
+    fn evicted(&self, first: u64, last: u64) -> Vec<u64> {
+        let page = page_bytes();
+        let begin = first * WINDOW;
+        let end = ((last + 1) * WINDOW).min(self.end());
+        let Some(length) = end.checked_sub(begin).filter(|length| *length > 0) else {
+            return Vec::new();
+        };
+        let mut pages = vec![0_u8; length.div_ceil(page) as usize];
+        // SAFETY: the range lies in the mapping and begins at a page, since windows are multiples of pages; the vector has a byte for
+        // each page.
+        let result = unsafe {
+            let address = self.base.as_ptr().add(begin as usize);
+            libc::mincore(address.cast(), length as usize, pages.as_mut_ptr())
+        };
+        if result != 0 {
+            return Vec::new();
+        }
+        let windows = pages.chunks((WINDOW / page).max(1) as usize).zip(first..);
+        windows
+            .filter(|(pages, _)| pages.iter().any(|page| page & 1 == 0))
+            .map(|(_, window)| window)
+            .collect()
+    }
+}
+
+/// Bytes of a page: a divisor of [`WINDOW`] on every system that Linux knows.
+fn page_bytes() -> u64 {
+    // SAFETY: the call only returns a number.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
 }
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and no reference into it outlives this value.
+        // SAFETY: the mapping is ours, and no reference into it exists.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
-    }
-}
-
-/// A range of a map's bytes, which keeps the map.
-#[derive(Debug)]
-pub(super) struct Slice {
-    map: Arc<Map>,
-    from: usize,
-    length: usize,
-}
-
-impl AsRef<[u8]> for Slice {
-    fn as_ref(&self) -> &[u8] {
-        &self.map.bytes()[self.from..][..self.length]
     }
 }
 
@@ -180,14 +308,6 @@ impl Maps {
             .collect()
     }
 
-    /// The bytes of a segment from a location on. A slot of this locked shard points there.
-    #[inline]
-    pub(super) fn bytes<'a>(&'a self, shard: &'a Shard, location: Location) -> &'a [u8] {
-        self.map(shard, location.map).map_or(&[], |map| {
-            map.bytes().get(location.position as usize..).unwrap_or_default()
-        })
-    }
-
     /// The map with this number. A slot of this locked shard points into it.
     #[inline]
     pub(super) fn map<'a>(&'a self, _locked: &'a Shard, number: u16) -> Option<&'a Map> {
@@ -197,11 +317,8 @@ impl Maps {
         unsafe { map.as_ref() }
     }
 
-    /// A part of the bytes behind a location, to be kept.
-    pub(super) fn slice(&self, location: Location, part: &[u8]) -> Option<Slice> {
-        let map = self.owned.lock().maps[usize::from(location.map)].clone()?;
-        let from = (part.as_ptr() as usize).checked_sub(map.base.as_ptr() as usize)?;
-        let length = part.len();
-        (from + length <= map.length).then_some(Slice { map, from, length })
+    /// The map of a location, to be kept. A slot of a locked shard points there.
+    pub(super) fn kept(&self, location: Location) -> Option<Arc<Map>> {
+        self.owned.lock().maps[usize::from(location.map)].clone()
     }
 }

@@ -8,23 +8,28 @@
 //!                         Durability: the thread that waits for the device
 //! ```
 //!
-//! Values are read where the log has them, in the page cache. The lock order is: index → journal. `docs/formats/store.md` describes
-//! the files.
+//! Values are read where the log has them, in the page cache. What the kernel has evicted is read from the device on threads of the
+//! engine. The lock order is: index → journal. `docs/formats/store.md` describes the files.
 //!
 //! **Invariant:** the index has what the logs have: every change is a record first.
 //! **Invariant:** no lock of the index is held while the device is waited for.
 
+mod cold;
 mod compaction;
 mod figures;
 mod flushed;
 mod garbage;
+mod guarded;
 mod index;
 mod journal;
+mod lookup;
 mod maps;
 mod partition;
 mod recovery;
+mod residency;
 #[cfg(test)]
 mod tests;
+mod windows;
 mod write;
 
 use std::path::Path;
@@ -38,18 +43,22 @@ use parking_lot::Mutex;
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 
 use crate::durability::{Durability, Logs, Sync};
-use crate::entry;
 use crate::folder::{self, Folder, Kind, Meta};
+use crate::mailbox::{Delivered, Mailbox};
 use crate::observer::Observers;
-use crate::record::{self, Flush, Record};
+use crate::owned::OwnedEntry;
+use crate::record::{self, Flush};
 use crate::{
-    Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, KEY_LENGTH_MAX, Key,
-    Marks, Notice, Now, Observation, Observer, Pinned, Statistics, StoreError, Stored,
+    Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, Fetch, KEY_LENGTH_MAX,
+    Key, Need, Notice, Now, Observation, Observer, Statistics, StoreError, Stored, Warm,
 };
+pub(crate) use cold::Located;
+use cold::Readers;
 use figures::Counters;
 use flushed::Flushed;
-use index::{FETCHED, Found, Guard, Index, SHARDS, WON};
+use index::{FETCHED, Found, Guard, Index, SHARDS};
 use journal::Journal;
+use lookup::{Buffer, Item, Part};
 use maps::Maps;
 pub(crate) use partition::{PARTITIONS_MAX, murmur2};
 
@@ -142,6 +151,7 @@ struct Shared {
     closed: AtomicBool,
     counters: Counters,
     flushed: Flushed,
+    readers: Readers,
     observers: Arc<Observers>,
     /// `None` after closing.
     folder: Mutex<Option<Folder>>,
@@ -207,6 +217,7 @@ impl Hash {
         };
         hash.start("hash-sync", sync)
             .and_then(|()| hash.start("hash-compact", compact))
+            .and_then(|()| hash.start("hash-residency", residency::run))
             .map_err(|error| folder::failed("start a thread for", path, error))?;
         Ok((hash, reports))
     }
@@ -283,66 +294,123 @@ impl Hash {
         Ok(shared.durability.appended())
     }
 
+    /// Runs `f` with an item.
     #[inline]
-    fn with_entry<R>(&self, found: Found, record: &Record<'_>, f: impl FnOnce(&Entry<'_>) -> R) -> R {
-        let marks = found.slot.marks();
-        let mut entry = Entry {
-            key: record.key,
-            stored: entry::Stored::Bytes(record.value),
-            flags: record.facts.flags,
-            cas: record.facts.cas,
-            expiry: record.facts.expiry,
+    fn with_entry<R>(found: Found, item: &Item<'_>, f: impl FnOnce(&Entry<'_>) -> R) -> R {
+        f(&Entry {
+            key: item.key,
+            stored: item.value.stored(),
+            flags: item.facts.flags,
+            cas: item.facts.cas,
+            expiry: item.facts.expiry,
             last_access: found.slot.last_access,
-            marks: Marks {
-                fetched: marks & FETCHED != 0,
-                stale: record.facts.stale,
-                won: marks & WON != 0,
-            },
-        };
-        if record.value.len() as u64 >= LARGE
-            && let Some(slice) = self.shared.maps.slice(found.slot.location(), record.value)
-        {
-            let pinned = Pinned::slice(Arc::new(slice), 0..record.value.len());
-            entry.stored = entry::Stored::Pinned(&pinned);
-            return f(&entry);
-        }
-        f(&entry)
+            marks: found.slot.entry_marks(item.facts.stale),
+        })
+    }
+
+    /// Finds an item. The buffer then has the head of its record.
+    #[inline]
+    fn find(
+        &self,
+        guard: &Guard<'_>,
+        key: &Key<'_>,
+        access: Access<'_>,
+        buffer: &mut Buffer,
+    ) -> Result<Answer<Option<Found>>, StoreError> {
+        guard.find(key.bytes, || self.fingerprint(key), access.warm, buffer)
     }
 
     #[inline]
     fn look<R>(
         &self,
         key: &Key<'_>,
-        now: Now,
-        access: bool,
+        access: Access<'_>,
+        counts: bool,
         f: impl FnOnce(Option<&Entry<'_>>) -> R,
     ) -> Result<Answer<R>, StoreError> {
         self.check_open()?;
-        self.pass_time(now)?;
+        self.pass_time(access.now)?;
+        let answer = self.look_now(key, access, counts, f);
+        if let (Ok(Answer::Cold), Some(warm)) = (&answer, access.warm) {
+            warm.want(key.bytes, access.need);
+        }
+        answer
+    }
+
+    #[inline]
+    fn look_now<R>(
+        &self,
+        key: &Key<'_>,
+        access: Access<'_>,
+        counts: bool,
+        f: impl FnOnce(Option<&Entry<'_>>) -> R,
+    ) -> Result<Answer<R>, StoreError> {
+        let mut buffer = Buffer::take();
         let mut guard = self.lock(key);
-        let Some(found) = guard.find(key.bytes) else {
-            if self.shared.flushed.take(index::kept_of(key.hash)) {
-                self.shared.counters.read_flushed();
+        let found = match self.find(&guard, key, access, &mut buffer)? {
+            Answer::Ready(Some(found)) => found,
+            Answer::Ready(None) => {
+                if self.shared.flushed.take(index::kept_of(key.hash)) {
+                    self.shared.counters.read_flushed();
+                }
+                return Ok(Answer::Ready(f(None)));
             }
-            return Ok(Answer::Ready(f(None)));
+            Answer::Cold => return Ok(Answer::Cold),
         };
-        let record = guard.record(found)?;
-        if record.facts.expiry.passed(now) {
+        let Answer::Ready(item) = guard.load(found, access.need.into(), &mut buffer)? else {
+            return Ok(Answer::Cold);
+        };
+        if item.facts.expiry.passed(access.now) {
             self.remove_expired(&mut guard, found, true);
             return Ok(Answer::Ready(f(None)));
         }
-        let answer = self.with_entry(found, &record, |entry| f(Some(entry)));
-        if access {
+        let answer = Hash::with_entry(found, &item, |entry| f(Some(entry)));
+        if counts {
             let mut slot = found.slot;
             slot.set_marks(slot.marks() | FETCHED);
-            slot.last_access = now.0;
+            slot.last_access = access.now.0;
             guard.set(found, slot);
         }
         Ok(Answer::Ready(answer))
     }
 
+    /// Returns true if a call for this key would be cold.
+    fn is_cold(&self, key: &Key<'_>, need: Need) -> bool {
+        let mut buffer = Buffer::take();
+        let guard = self.lock(key);
+        match guard.find(key.bytes, || self.fingerprint(key), None, &mut buffer) {
+            Ok(Answer::Ready(Some(found))) => {
+                matches!(guard.load(found, need.into(), &mut buffer), Ok(Answer::Cold))
+            }
+            Ok(Answer::Cold) => true,
+            Ok(Answer::Ready(None)) | Err(_) => false,
+        }
+    }
+
+    /// The items of a shard, if all of them are in the page cache.
+    fn items_of(&self, number: usize, part: Part) -> Result<Answer<Vec<OwnedEntry>>, StoreError> {
+        let mut buffer = Buffer::take();
+        let guard = self.shared.index.lock_shard(number, &self.shared.maps);
+        let mut items = Vec::new();
+        for found in guard.items() {
+            let key = guard.head(found, &mut buffer);
+            // A key that is not the index's was changed: the fetch will tell.
+            let is_key =
+                key.is_some_and(|key| found.slot.has_fingerprint(hash(&self.shared.fingerprints, key)));
+            if !is_key {
+                return Ok(Answer::Cold);
+            }
+            let Answer::Ready(item) = guard.load(found, part, &mut buffer)? else {
+                return Ok(Answer::Cold);
+            };
+            items.push(item.owned(found.slot));
+        }
+        Ok(Answer::Ready(items))
+    }
+
     fn stop_threads(&self) {
         self.shared.durability.stop();
+        self.shared.readers.stop();
         for thread in self.threads.lock().drain(..) {
             // A panic of a thread was reported when it happened.
             let _ = thread.join();
@@ -407,6 +475,7 @@ impl Shared {
             closed: AtomicBool::new(false),
             counters: Counters::default(),
             flushed: Flushed::default(),
+            readers: Readers::default(),
             observers: Arc::default(),
             folder: Mutex::new(Some(folder)),
         })
@@ -431,6 +500,14 @@ impl std::fmt::Debug for Shared {
 #[inline]
 fn hash(secrets: &RapidSecrets, key: &[u8]) -> u64 {
     rapidhash_v3_inline::<true, false, true>(key, secrets)
+}
+
+/// The number of the shard that a scan goes on with.
+fn shard_of_cursor(from: &Cursor) -> usize {
+    match from {
+        Cursor::Number(number) => usize::try_from(*number).unwrap_or(SHARDS),
+        Cursor::Start | Cursor::After(_) => 0,
+    }
 }
 
 impl Engine for Hash {
@@ -459,7 +536,7 @@ impl Engine for Hash {
         access: impl Into<Access<'w>>,
         f: impl FnOnce(Option<&Entry<'_>>) -> R,
     ) -> Result<Answer<R>, StoreError> {
-        self.look(key, access.into().now, true, f)
+        self.look(key, access.into(), true, f)
     }
 
     #[inline]
@@ -469,7 +546,7 @@ impl Engine for Hash {
         access: impl Into<Access<'w>>,
         f: impl FnOnce(Option<&Entry<'_>>) -> R,
     ) -> Result<Answer<R>, StoreError> {
-        self.look(key, access.into().now, false, f)
+        self.look(key, access.into(), false, f)
     }
 
     fn update<'v, 'w, R>(
@@ -478,7 +555,25 @@ impl Engine for Hash {
         access: impl Into<Access<'w>>,
         f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
     ) -> Result<Answer<Stored<R>>, StoreError> {
-        self.write(key, access.into(), f).map(Answer::Ready)
+        self.write(key, access.into(), f)
+    }
+
+    fn want(&self, key: &Key<'_>, need: Need, warm: &Warm) {
+        if need != Need::Nothing && self.is_cold(key, need) {
+            warm.want(key.bytes, need);
+        }
+    }
+
+    fn fetch(&self, warm: Warm) -> Fetch {
+        Fetch::new(warm, |wants| {
+            let mailbox = Arc::new(Mailbox::default());
+            if self.shared.readers.ask(wants, &mailbox)
+                && let Err(error) = self.start("hash-read", cold::run)
+            {
+                self.shared.readers.lack_thread(&error);
+            }
+            Delivered(mailbox)
+        })
     }
 
     fn begin_commit(&self) {
@@ -570,26 +665,39 @@ impl Engine for Hash {
         access: impl Into<Access<'w>>,
         mut f: impl FnMut(&Entry<'_>),
     ) -> Result<Answer<Option<Cursor>>, StoreError> {
-        let now = access.into().now;
+        let access = access.into();
         self.check_open()?;
-        self.pass_time(now)?;
-        let begin = match from {
-            Cursor::Number(number) => *number as usize,
-            Cursor::Start | Cursor::After(_) => 0,
+        self.pass_time(access.now)?;
+        let mut visit = |item: &OwnedEntry| {
+            if !item.expiry.passed(access.now) {
+                f(&item.entry(access.need == Need::Value));
+            }
         };
+        if let Some(page) = access.warm.and_then(|warm| warm.take_page(from)) {
+            let page = page?;
+            page.items.iter().for_each(|item| visit(item));
+            return Ok(Answer::Ready(page.next));
+        }
+        let begin = shard_of_cursor(from);
         let mut left = steps.max(1);
         for number in begin..SHARDS {
+            let goes_on = Ok(Answer::Ready(Some(Cursor::Number(number as u64))));
             if left == 0 {
-                return Ok(Answer::Ready(Some(Cursor::Number(number as u64))));
+                return goes_on;
             }
-            let guard = self.shared.index.lock_shard(number, &self.shared.maps);
-            left -= 1;
-            for found in guard.items() {
-                let record = guard.record(found)?;
-                if !record.facts.expiry.passed(now) {
-                    self.with_entry(found, &record, &mut f);
+            match self.items_of(number, access.need.into())? {
+                Answer::Ready(items) => {
+                    items.iter().for_each(&mut visit);
+                    left = left.saturating_sub(items.len() + 1);
                 }
-                left = left.saturating_sub(1);
+                // The next call begins with this shard.
+                Answer::Cold if number > begin => return goes_on,
+                Answer::Cold => {
+                    if let Some(warm) = access.warm {
+                        warm.want_page(from, steps, access.need);
+                    }
+                    return Ok(Answer::Cold);
+                }
             }
         }
         Ok(Answer::Ready(None))

@@ -76,6 +76,10 @@ impl Recovery<'_> {
             reader.visit(location, batch);
             Ok::<(), Error>(())
         })?;
+        // A log may be larger than the page cache.
+        for segment in &reader.segments {
+            segment.map.forget_evicted();
+        }
         Ok((reader.found, reader.segments.pop()))
     }
 }
@@ -85,6 +89,8 @@ impl Reader<'_> {
         while self.segments[self.at].id != location.segment && self.at + 1 < self.segments.len() {
             self.at += 1;
         }
+        let end = location.position + location.bytes;
+        self.segments[self.at].map.passed(location.position..end);
         // The checksum matched. Batches that cannot be read were compressed by a producer of Kafka, and have no items.
         let records = batch.records().into_iter().flatten();
         for record in records.map_while(Result::ok) {

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::*;
 use crate::decision::Cas;
-use crate::{Change, Edit, Expiry, Need, New, Payload, Value};
+use crate::{Change, Edit, Expiry, New, Payload, Pinned, Value};
 
 /// A folder that is removed when the test ends.
 pub(super) struct Scratch(pub(super) PathBuf);
@@ -46,14 +47,36 @@ pub(super) fn small() -> Settings {
     }
 }
 
+/// Repeats a call until it was carried out, and fetches in between.
+pub(super) fn fetching<R>(
+    hash: &Hash,
+    mut call: impl FnMut(Option<&Warm>) -> Result<Answer<R>, StoreError>,
+) -> Result<R, StoreError> {
+    let mut warm = None;
+    for _ in 0..10 {
+        if let Answer::Ready(answer) = call(warm.as_ref())? {
+            return Ok(answer);
+        }
+        warm = Some(wait(hash.fetch(warm.take().unwrap_or_default())));
+    }
+    panic!("the call stays cold");
+}
+
+pub(super) fn access(now: Now, need: Need, warm: Option<&Warm>) -> Access<'_> {
+    Access { now, need, warm }
+}
+
 pub(super) fn update(
     hash: &Hash,
     key: &[u8],
     decision: Decision<'_>,
     now: Now,
 ) -> Result<(bool, u64), StoreError> {
-    let stored = hash.update(&hash.key(key), now, |entry| (decision, entry.is_some()))?;
-    let stored = stored.ready().unwrap();
+    let stored = fetching(hash, |warm| {
+        hash.update(&hash.key(key), access(now, Need::Facts, warm), |entry| {
+            (decision, entry.is_some())
+        })
+    })?;
     Ok((stored.answer, stored.cas))
 }
 
@@ -63,11 +86,29 @@ pub(super) fn set(hash: &Hash, key: &[u8], value: &[u8]) -> u64 {
         .1
 }
 
+/// The bytes of a value, wherever they are.
+pub(super) fn bytes_of(value: Value<'_>) -> Vec<u8> {
+    match value {
+        Value::Bytes(bytes) => bytes.to_vec(),
+        Value::Shared(pinned) => pinned.as_ref().to_vec(),
+        Value::File(range) => {
+            let mut bytes = vec![0; range.length as usize];
+            range.file.read_exact_at(&mut bytes, range.offset).unwrap();
+            bytes
+        }
+    }
+}
+
+pub(super) fn try_get(hash: &Hash, key: &[u8], now: Now) -> Result<Option<Vec<u8>>, StoreError> {
+    fetching(hash, |warm| {
+        hash.read(&hash.key(key), access(now, Need::Value, warm), |entry| {
+            entry.map(|entry| bytes_of(entry.value()))
+        })
+    })
+}
+
 pub(super) fn get(hash: &Hash, key: &[u8], now: Now) -> Option<Vec<u8>> {
-    let answer = hash.read(&hash.key(key), now, |entry| {
-        entry.map(|entry| entry.bytes().to_vec())
-    });
-    answer.unwrap().ready().unwrap()
+    try_get(hash, key, now).unwrap()
 }
 
 /// Bytes of all segments.
@@ -87,8 +128,8 @@ pub(super) fn compact(hash: &Hash) -> usize {
     runs
 }
 
-/// Waits for a commit on this thread.
-pub(super) fn wait(committed: Committed) -> Result<(), StoreError> {
+/// Waits for a future on this thread.
+pub(super) fn wait<F: Future>(future: F) -> F::Output {
     use std::task::{Context, Poll, Wake};
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {
@@ -97,9 +138,9 @@ pub(super) fn wait(committed: Committed) -> Result<(), StoreError> {
         }
     }
     let waker = Arc::new(Unpark(std::thread::current())).into();
-    let mut committed = std::pin::pin!(committed);
+    let mut future = std::pin::pin!(future);
     loop {
-        match committed.as_mut().poll(&mut Context::from_waker(&waker)) {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(result) => return result,
             Poll::Pending => std::thread::park_timeout(Duration::from_secs(60)),
         }
@@ -376,16 +417,14 @@ impl World {
             stale,
             ..New::new(&[])
         };
-        let access = Access {
-            now: self.now,
-            need,
-            warm: None,
-        };
-        let stored = self.hash.update(&self.hash.key(key), access, |entry| {
-            assert!(entry.is_none() || need != Need::Nothing);
-            (Decision::Put(new), ())
+        let stored = fetching(&self.hash, |warm| {
+            let access = access(self.now, need, warm);
+            self.hash.update(&self.hash.key(key), access, |entry| {
+                assert!(entry.is_none() || need != Need::Nothing);
+                (Decision::Put(new), ())
+            })
         });
-        let cas = stored.unwrap().ready().unwrap().cas;
+        let cas = stored.unwrap().cas;
         self.items.insert(
             key.to_vec(),
             Item {
@@ -485,13 +524,9 @@ impl World {
     }
 
     fn check(&mut self, key: &[u8]) {
-        let seen = self.hash.read(&self.hash.key(key), self.now, |entry| {
+        let read = |entry: Option<&Entry<'_>>| {
             entry.map(|entry| {
-                let value = match entry.value() {
-                    Value::Bytes(bytes) => bytes.to_vec(),
-                    Value::Shared(pinned) => pinned.as_ref().to_vec(),
-                    Value::File(_) => unreachable!("the engine maps its files"),
-                };
+                let value = bytes_of(entry.value());
                 Item {
                     value,
                     flags: entry.flags(),
@@ -500,18 +535,24 @@ impl World {
                     stale: entry.stale(),
                 }
             })
+        };
+        let seen = fetching(&self.hash, |warm| {
+            let access = access(self.now, Need::Value, warm);
+            self.hash.read(&self.hash.key(key), access, read)
         });
-        assert_eq!(seen.unwrap().ready().unwrap().as_ref(), self.items.get(key));
+        assert_eq!(seen.unwrap().as_ref(), self.items.get(key));
     }
 
     fn scan(&mut self) {
         let mut keys = Vec::new();
         let mut cursor = Some(Cursor::Start);
         while let Some(from) = cursor {
-            let next = self
-                .hash
-                .scan(&from, 50, self.now, |entry| keys.push(entry.key().to_vec()));
-            cursor = next.unwrap().ready().unwrap();
+            let next = fetching(&self.hash, |warm| {
+                let access = access(self.now, Need::Facts, warm);
+                self.hash
+                    .scan(&from, 50, access, |entry| keys.push(entry.key().to_vec()))
+            });
+            cursor = next.unwrap();
         }
         keys.sort();
         assert!(keys.iter().eq(self.items.keys()));

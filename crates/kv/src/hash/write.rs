@@ -4,10 +4,12 @@
 
 use super::Hash;
 use super::index::{FETCHED, Found, Guard, Slot, WON};
+use super::lookup::{Buffer, Part};
 use crate::decision::Cas;
 use crate::record::Facts;
 use crate::{
-    Access, Change, Commit, Decision, Edit, Engine, Entry, Key, Need, New, Payload, StoreError, Stored,
+    Access, Answer, Change, Commit, Decision, Edit, Engine, Entry, Key, Need, New, Payload, StoreError,
+    Stored,
 };
 
 /// A record to be written.
@@ -18,36 +20,92 @@ struct Draft<'p> {
     last_access: u32,
 }
 
+/// The result of a write, with the closure's answer.
+fn stored<R>(done: Answer<(u64, Commit)>, answer: R) -> Answer<Stored<R>> {
+    match done {
+        Answer::Ready((cas, commit)) => Answer::Ready(Stored { answer, cas, commit }),
+        Answer::Cold => Answer::Cold,
+    }
+}
+
+/// The item that a write is about: its slot, and the memory that its record is copied to.
+struct Old<'b> {
+    found: Found,
+    buffer: &'b mut Buffer,
+}
+
 impl Hash {
     pub(super) fn write<'v, R>(
         &self,
         key: &Key<'_>,
         access: Access<'_>,
-        mut f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
-    ) -> Result<Stored<R>, StoreError> {
+        f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+    ) -> Result<Answer<Stored<R>>, StoreError> {
         self.check_writes()?;
         self.pass_time(access.now)?;
-        let mut guard = self.lock(key);
-        if access.need == Need::Nothing {
-            let found = guard.find_blindly(self.fingerprint(key));
-            let (decision, answer) = f(None);
-            let (cas, commit) = self.decide(guard, key, access, found, decision)?;
-            return Ok(Stored { answer, cas, commit });
+        let mut buffer = Buffer::take();
+        let guard = self.lock(key);
+        let answer = match access.need {
+            Need::Nothing => self.write_blindly(guard, key, access, &mut buffer, f),
+            _ => self.write_if(guard, key, access, &mut buffer, f),
+        };
+        if let (Ok(Answer::Cold), Some(warm)) = (&answer, access.warm) {
+            // A decision may need more than its caller said.
+            warm.want(key.bytes, Need::Value);
         }
-        let mut found = guard.find(key.bytes);
+        answer
+    }
+
+    /// A write that does not depend on what there is.
+    #[inline]
+    fn write_blindly<'v, R>(
+        &self,
+        guard: Guard<'_>,
+        key: &Key<'_>,
+        access: Access<'_>,
+        buffer: &mut Buffer,
+        mut f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+    ) -> Result<Answer<Stored<R>>, StoreError> {
+        let (decision, answer) = f(None);
+        let found = match &decision {
+            Decision::Put(_) | Decision::Remove => guard.find_blindly(self.fingerprint(key)),
+            _ => match self.find(&guard, key, access, buffer)? {
+                Answer::Ready(found) => found,
+                Answer::Cold => return Ok(Answer::Cold),
+            },
+        };
+        let old = found.map(|found| Old { found, buffer });
+        let done = self.decide(guard, key, access, old, decision)?;
+        Ok(stored(done, answer))
+    }
+
+    fn write_if<'v, R>(
+        &self,
+        mut guard: Guard<'_>,
+        key: &Key<'_>,
+        access: Access<'_>,
+        buffer: &mut Buffer,
+        mut f: impl FnMut(Option<&Entry<'_>>) -> (Decision<'v>, R),
+    ) -> Result<Answer<Stored<R>>, StoreError> {
+        let Answer::Ready(mut found) = self.find(&guard, key, access, buffer)? else {
+            return Ok(Answer::Cold);
+        };
         let mut seen = None;
         if let Some(there) = found {
-            let record = guard.record(there)?;
-            if record.facts.expiry.passed(access.now) {
+            let Answer::Ready(item) = guard.load(there, access.need.into(), buffer)? else {
+                return Ok(Answer::Cold);
+            };
+            if item.facts.expiry.passed(access.now) {
                 self.remove_expired(&mut guard, there, false);
                 found = None;
             } else {
-                seen = Some(self.with_entry(there, &record, |entry| f(Some(entry))));
+                seen = Some(Hash::with_entry(there, &item, |entry| f(Some(entry))));
             }
         }
         let (decision, answer) = seen.unwrap_or_else(|| f(None));
-        let (cas, commit) = self.decide(guard, key, access, found, decision)?;
-        Ok(Stored { answer, cas, commit })
+        let old = found.map(|found| Old { found, buffer });
+        let done = self.decide(guard, key, access, old, decision)?;
+        Ok(stored(done, answer))
     }
 
     fn decide(
@@ -55,28 +113,38 @@ impl Hash {
         mut guard: Guard<'_>,
         key: &Key<'_>,
         access: Access<'_>,
-        found: Option<Found>,
+        old: Option<Old<'_>>,
         decision: Decision<'_>,
-    ) -> Result<(u64, Commit), StoreError> {
-        let Some(found) = found else {
+    ) -> Result<Answer<(u64, Commit)>, StoreError> {
+        let Some(old) = old else {
             return match decision {
                 Decision::Put(new) => self.put(guard, key, access, None, &new),
-                _ => Ok((0, Commit::NONE)),
+                _ => Ok(Answer::Ready((0, Commit::NONE))),
             };
         };
+        let with_value = Part::Bytes;
         match decision {
-            Decision::Put(new) => self.put(guard, key, access, Some(found), &new),
-            Decision::Keep => Ok((guard.record(found)?.facts.cas, Commit::NONE)),
+            Decision::Put(new) => self.put(guard, key, access, Some(old.found), &new),
+            Decision::Keep => Ok(match guard.load(old.found, Part::Facts, old.buffer)? {
+                Answer::Ready(item) => Answer::Ready((item.facts.cas, Commit::NONE)),
+                Answer::Cold => Answer::Cold,
+            }),
             Decision::Remove => {
                 let journal = self.shared.journals.of(key.bytes);
                 journal.append_tombstone(&self.shared.maps, access.now, key.bytes)?;
-                guard.remove(found);
-                Ok((0, self.shared.durability.appended()))
+                guard.remove(old.found);
+                Ok(Answer::Ready((0, self.shared.durability.appended())))
             }
-            Decision::Change(change) => self.change(guard, key, access, found, &change),
-            Decision::Append(edit) => self.edit(guard, key, access, found, &edit, |old, new| vec![old, new]),
-            Decision::Prepend(edit) => self.edit(guard, key, access, found, &edit, |old, new| vec![new, old]),
-            Decision::Rewrite(edit) => self.edit(guard, key, access, found, &edit, |_, new| vec![new]),
+            Decision::Change(change) => self.change(guard, key, access, old, &change),
+            Decision::Append(edit) => self.edit(guard, key, access, old, &edit, with_value, |old, new| {
+                vec![old, new]
+            }),
+            Decision::Prepend(edit) => self.edit(guard, key, access, old, &edit, with_value, |old, new| {
+                vec![new, old]
+            }),
+            Decision::Rewrite(edit) => {
+                self.edit(guard, key, access, old, &edit, Part::Facts, |_, new| vec![new])
+            }
         }
     }
 
@@ -87,7 +155,7 @@ impl Hash {
         access: Access<'_>,
         found: Option<Found>,
         new: &New<'_>,
-    ) -> Result<(u64, Commit), StoreError> {
+    ) -> Result<Answer<(u64, Commit)>, StoreError> {
         let pinned;
         let parts = match new.value {
             Payload::Parts(parts) => parts,
@@ -111,19 +179,24 @@ impl Hash {
         let slot = self.append(key, access, &draft)?;
         guard.place(found, slot);
         self.shared.counters.stored();
-        Ok((facts.cas, self.shared.durability.appended()))
+        Ok(Answer::Ready((facts.cas, self.shared.durability.appended())))
     }
 
-    /// Writes a record with another value.
+    /// Writes a record with another value, made of the given part of the old one.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are those of a write, and the decision"
+    )]
     fn edit(
         &self,
         mut guard: Guard<'_>,
         key: &Key<'_>,
         access: Access<'_>,
-        found: Found,
+        Old { found, buffer }: Old<'_>,
         edit: &Edit<'_>,
+        part: Part,
         join: impl for<'p> Fn(&'p [u8], &'p [u8]) -> Vec<&'p [u8]>,
-    ) -> Result<(u64, Commit), StoreError> {
+    ) -> Result<Answer<(u64, Commit)>, StoreError> {
         let joined;
         let new = match edit.value {
             Payload::Parts([whole]) => whole,
@@ -133,20 +206,22 @@ impl Hash {
             }
             Payload::Pinned(value) => value.as_ref(),
         };
-        let old = guard.record(found)?;
+        let Answer::Ready(old) = guard.load(found, part, buffer)? else {
+            return Ok(Answer::Cold);
+        };
         let facts = Facts {
             cas: edit.cas.unwrap_or_else(|| self.next_cas()),
             ..old.facts
         };
         let draft = Draft {
-            parts: &join(old.value, new),
+            parts: &join(old.value.bytes(), new),
             facts,
             marks: found.slot.marks(),
             last_access: found.slot.last_access,
         };
         let slot = self.append(key, access, &draft)?;
         guard.place(Some(found), slot);
-        Ok((facts.cas, self.shared.durability.appended()))
+        Ok(Answer::Ready((facts.cas, self.shared.durability.appended())))
     }
 
     /// Changes an item but not its value. If the log stores what changes, it gets a new record with the old value.
@@ -155,19 +230,22 @@ impl Hash {
         mut guard: Guard<'_>,
         key: &Key<'_>,
         access: Access<'_>,
-        found: Found,
+        Old { found, buffer }: Old<'_>,
         change: &Change,
-    ) -> Result<(u64, Commit), StoreError> {
-        let old = guard.record(found)?;
+    ) -> Result<Answer<(u64, Commit)>, StoreError> {
+        let Answer::Ready(old) = guard.load(found, Part::Facts, buffer)? else {
+            return Ok(Answer::Cold);
+        };
+        let old_facts = old.facts;
         let facts = Facts {
-            expiry: change.expiry.unwrap_or(old.facts.expiry),
-            stale: change.stale.unwrap_or(old.facts.stale),
+            expiry: change.expiry.unwrap_or(old_facts.expiry),
+            stale: change.stale.unwrap_or(old_facts.stale),
             cas: match change.cas {
-                Cas::Same => old.facts.cas,
+                Cas::Same => old_facts.cas,
                 Cas::Next => self.next_cas(),
                 Cas::Exactly(cas) => cas,
             },
-            ..old.facts
+            ..old_facts
         };
         let mut marks = found.slot.marks();
         let mut last_access = found.slot.last_access;
@@ -180,14 +258,17 @@ impl Hash {
             marks |= FETCHED;
             last_access = access.now.0;
         }
-        let (slot, commit) = if facts == old.facts {
+        let (slot, commit) = if facts == old_facts {
             let mut slot = found.slot;
             slot.set_marks(marks);
             slot.last_access = last_access;
             (slot, Commit::NONE)
         } else {
+            let Answer::Ready(old) = guard.load(found, Part::Bytes, buffer)? else {
+                return Ok(Answer::Cold);
+            };
             let draft = Draft {
-                parts: &[old.value],
+                parts: &[old.value.bytes()],
                 facts,
                 marks,
                 last_access,
@@ -196,7 +277,7 @@ impl Hash {
             (slot, self.shared.durability.appended())
         };
         guard.place(Some(found), slot);
-        Ok((facts.cas, commit))
+        Ok(Answer::Ready((facts.cas, commit)))
     }
 
     fn append(&self, key: &Key<'_>, access: Access<'_>, draft: &Draft<'_>) -> Result<Slot, StoreError> {
@@ -232,7 +313,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
-    use super::super::tests::{Scratch, get, set, small};
+    use super::super::tests::{Scratch, get, set, small, try_get};
     use super::*;
     use crate::Now;
 
@@ -275,9 +356,10 @@ mod tests {
             ..small()
         });
         set(&hash, b"overwritten", b"old");
-        // A read of the old record no longer finds the key.
+        // A read of the old record fails.
         damage(&scratch, b"overwritten", b"unreadable!");
-        assert_eq!(get(&hash, b"overwritten", NOW), None);
+        let damaged = StoreError::Io(std::io::ErrorKind::InvalidData);
+        assert_eq!(try_get(&hash, b"overwritten", NOW), Err(damaged));
         set_blindly(&hash, b"overwritten", b"new");
         assert_eq!(get(&hash, b"overwritten", NOW).unwrap(), b"new");
         assert_eq!(hash.statistics().items, 1);

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use parking_lot::{Mutex, RwLock};
 
 use super::machine::{Fault, Machine};
-use super::network::{Delivered, Mailbox, Network, Request, refuse};
+use super::network::{Network, Request};
 use crate::commits::Commits;
+use crate::mailbox::{Delivered, Mailbox, refuse};
 use crate::observer::Observers;
 use crate::owned::{OwnedEntry, OwnedValue};
 use crate::warm::{Fetched, Write};
@@ -117,7 +118,7 @@ impl Simulated {
                 Ok(Answer::Ready(f(entry.as_ref())))
             }
             Some(Fetched::Failed(error)) => Err(error),
-            Some(Fetched::Applied { .. } | Fetched::Dated { .. }) | None => {
+            Some(Fetched::Applied { .. } | Fetched::Dated { .. } | Fetched::Record(_)) | None => {
                 warm.want(key.bytes, access.need);
                 Ok(Answer::Cold)
             }
@@ -198,7 +199,7 @@ impl Simulated {
                 }
             }
             Some(Fetched::Failed(error)) => Err(error),
-            Some(Fetched::Applied { .. } | Fetched::Dated { .. }) | None => {
+            Some(Fetched::Applied { .. } | Fetched::Dated { .. } | Fetched::Record(_)) | None => {
                 warm.want(key.bytes, Need::Value);
                 Ok(Answer::Cold)
             }
@@ -284,6 +285,7 @@ impl Simulated {
         match &item.value {
             OwnedValue::Bytes(bytes) => Ok(bytes.to_vec()),
             OwnedValue::Shared(pinned) => Ok(pinned.as_ref().to_vec()),
+            OwnedValue::Length(_) => Err(StoreError::Io(std::io::ErrorKind::Other)),
             OwnedValue::File(range) => {
                 let mut value = vec![0; range.length as usize];
                 let read = range.file.read_exact_at(&mut value, range.offset);
@@ -357,7 +359,7 @@ impl Engine for Simulated {
                     let points = (first..).take(wants.writes.len()).collect();
                     network.send(Request::Fetch(wants, points, mailbox.clone()));
                 }
-                None => mailbox.put(refuse(wants)),
+                None => mailbox.put(refuse(wants, StoreError::Unavailable)),
             }
             Delivered(mailbox)
         })
@@ -442,7 +444,7 @@ impl Engine for Simulated {
             return Ok(Answer::Cold);
         };
         let Some(page) = warm.take_page(from) else {
-            warm.want_page(from, steps);
+            warm.want_page(from, steps, access.need);
             return Ok(Answer::Cold);
         };
         let page = page?;

@@ -1,18 +1,13 @@
 //! The way to the other machine and back: requests arrive in their order, each after the machine's latency.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use parking_lot::Mutex;
-
 use super::machine::{Fault, Machine};
-use crate::StoreError;
 use crate::commits::Commits;
+use crate::mailbox::Mailbox;
 use crate::owned::OwnedEntry;
 use crate::warm::{Delivery, Fetched, Wants, Write};
 
@@ -107,54 +102,7 @@ fn fetch(machine: &Machine, wants: Wants, points: &[u64]) -> Delivery {
     let page = wants.page.as_ref();
     Delivery {
         entries,
-        page: page.map(|(from, steps)| machine.page(from, *steps)),
+        page: page.map(|(from, steps, _)| machine.page(from, *steps)),
         wants,
-    }
-}
-
-/// The delivery of a machine that cannot be reached.
-pub(super) fn refuse(wants: Wants) -> Delivery {
-    let written = wants.writes.iter().map(|write| &write.key);
-    let keys = wants.items.keys().chain(written).cloned();
-    Delivery {
-        entries: keys
-            .map(|key| (key, Fetched::Failed(StoreError::Unavailable)))
-            .collect(),
-        page: wants.page.is_some().then_some(Err(StoreError::Unavailable)),
-        wants,
-    }
-}
-
-/// Where a delivery is put down for the task that waits for it.
-#[derive(Default)]
-pub(super) struct Mailbox(Mutex<(Option<Delivery>, Option<Waker>)>);
-
-impl Mailbox {
-    pub(super) fn put(&self, delivery: Delivery) {
-        let mut state = self.0.lock();
-        state.0 = Some(delivery);
-        let waker = state.1.take();
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-}
-
-/// Waits for a delivery.
-pub(super) struct Delivered(pub(super) Arc<Mailbox>);
-
-impl Future for Delivered {
-    type Output = Delivery;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Delivery> {
-        let mut state = self.0.0.lock();
-        match state.0.take() {
-            Some(delivery) => Poll::Ready(delivery),
-            None => {
-                state.1 = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
     }
 }

@@ -615,7 +615,7 @@ impl Engine for Tree {
             return Ok(Answer::Cold);
         };
         let Some(page) = warm.take_page(from) else {
-            warm.want_page(from, steps);
+            warm.want_page(from, steps, access.need);
             return Ok(Answer::Cold);
         };
         let page = page?;

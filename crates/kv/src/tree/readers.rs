@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use parking_lot::{Condvar, Mutex};
 
 use crate::warm::{Delivery, Fetched, Page, Wants};
-use crate::{Cursor, StoreError};
+use crate::{Cursor, Need, StoreError};
 
 /// Threads that read at once.
 pub(super) const THREADS: usize = 4;
@@ -34,7 +34,7 @@ type Hashed = (Box<[u8]>, u64);
 /// A part of a fetch.
 struct Job {
     keys: Vec<Hashed>,
-    page: Option<(Cursor, usize)>,
+    page: Option<(Cursor, usize, Need)>,
     fetch: Arc<FetchState>,
 }
 
@@ -108,7 +108,7 @@ impl Readers {
                 (key, fetched)
             });
             let entries = entries.collect();
-            let page = job.page.map(|(from, steps)| source.page(&from, steps));
+            let page = job.page.map(|(from, steps, _)| source.page(&from, steps));
             job.fetch.deliver(entries, page);
         }
     }
