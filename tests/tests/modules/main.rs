@@ -26,8 +26,6 @@ const PERMITTED: &[(&str, &str)] = &[
     ("hikyaku-log", "activity, append, log"),
     ("hikyaku-log", "cold, segment"),
     ("hikyaku-memcached", "operations, progress, waits"),
-    ("hikyaku-wire", "meta, text"),
-    ("hikyaku-wire", "command, keys"),
     ("hikyaku-load", "dialect, resp"),
     ("hikyaku-tables", "report, text, verdict"),
     (

@@ -17,6 +17,7 @@
 mod base64;
 pub mod binary;
 pub mod client;
+mod error;
 mod line;
 pub mod meta;
 mod number;

@@ -6,8 +6,8 @@
 
 use super::command::{Flag, Flags, Meta, MetaVerb, Mode, OPAQUE_LENGTH_MAX};
 use crate::memcached::base64;
+use crate::memcached::error::{Cause, Error};
 use crate::memcached::line::Words;
-use crate::memcached::text::{Cause, Error};
 use crate::memcached::{KEY_LENGTH_MAX, number};
 
 /// The largest number of words in a command, including its verb.

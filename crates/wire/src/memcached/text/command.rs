@@ -79,15 +79,6 @@ pub struct Get<'a> {
     pub complete: bool,
 }
 
-/// More keys of a long line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRun<'a> {
-    /// The keys.
-    pub keys: Keys<'a>,
-    /// True if the line ends with them.
-    pub complete: bool,
-}
-
 /// The storing commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreVerb {

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memrchr};
 
-use super::{Cause, Error, KeyRun};
+use super::{Cause, Error};
 use crate::Parsed;
 use crate::memcached::KEY_LENGTH_MAX;
 use crate::memcached::line::{cut_key, trim};
@@ -85,6 +85,15 @@ impl<'a> Iterator for Keys<'a> {
         }
         Some(key)
     }
+}
+
+/// More keys of a long line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRun<'a> {
+    /// The keys.
+    pub keys: Keys<'a>,
+    /// True if the line ends with them.
+    pub complete: bool,
 }
 
 /// Reads more keys of a line whose [`Get`](super::Get) was not complete.

@@ -23,24 +23,23 @@
 
 mod authentication;
 mod command;
-mod error;
 mod keys;
 mod parse;
 mod reply;
 
 pub use authentication::{CREDENTIALS_LENGTH_MAX, Credentials, parse_authentication};
 pub use command::{
-    Admin, AdminVerb, Arithmetic, CacheMemlimit, Command, Delete, FlushAll, Get, GetVerb, KeyRun, Shutdown,
-    Store, StoreVerb, Touch, Verbosity,
+    Admin, AdminVerb, Arithmetic, CacheMemlimit, Command, Delete, FlushAll, Get, GetVerb, Shutdown, Store,
+    StoreVerb, Touch, Verbosity,
 };
-pub use error::{Cause, Error};
-pub use keys::{Keys, parse_keys, skip_line};
+pub use keys::{KeyRun, Keys, parse_keys, skip_line};
 pub use parse::{parse, parse_within};
 pub use reply::{
     BAD_DATA_CHUNK, DELETED, END, EXISTS, NON_NUMERIC, NOT_FOUND, NOT_STORED, OK, OUT_OF_MEMORY, RESET,
     STORED, TOO_LARGE, TOUCHED, line, number, stat, value_line, version,
 };
 
+pub use crate::memcached::error::{Cause, Error};
 pub use crate::memcached::line::Words;
 
 /// The longest line, except for get commands.

@@ -55,7 +55,7 @@ pub enum Cause {
     /// The opaque token, including its `O`, is longer than 32 bytes.
     #[error("CLIENT_ERROR opaque token too long")]
     OpaqueTooLong,
-    /// No line end within [`LINE_LENGTH_MAX`](super::LINE_LENGTH_MAX) bytes; memcached closes without a reply.
+    /// No line end within [`LINE_LENGTH_MAX`](crate::memcached::text::LINE_LENGTH_MAX) bytes; memcached closes without a reply.
     #[error("")]
     LineTooLong,
     /// An HTTP request, such as an attack through a browser; memcached closes without a reply.
@@ -180,7 +180,7 @@ impl Error {
         self.swallow
     }
 
-    /// Returns true if the input does not reach the end of the line: [`skip_line`](super::skip_line) then finds it.
+    /// Returns true if the input does not reach the end of the line: [`skip_line`](crate::memcached::text::skip_line) then finds it.
     #[inline]
     pub fn skip_line(&self) -> bool {
         self.skip_line
