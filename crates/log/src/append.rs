@@ -16,7 +16,7 @@ use crate::index::Index;
 use crate::log::{Log, Shared};
 use crate::options::SEGMENT_BYTES_MAX;
 use crate::segment::{Facts, Segment, SegmentId, file_name};
-use crate::storage::{self, File, Open};
+use crate::storage::{self, File, Open, Pages};
 use crate::tail::Tail;
 
 /// Bytes that are allocated ahead at a time.
@@ -53,6 +53,8 @@ pub(crate) struct Writer {
     heads: Vec<[u8; PATCHED_BYTES]>,
     /// Complete segments that are not durable, and have parts of their allocation left.
     pub(crate) completed: Vec<Arc<Segment>>,
+    /// The pages of their mappings, which the next sync unmaps.
+    pub(crate) unmapped: Vec<Arc<Pages>>,
     /// True if the folder has names that are not durable.
     pub(crate) folder_changed: bool,
 }
@@ -70,12 +72,18 @@ impl Writer {
             began: (bytes > 0 && newest >= 0).then_some(newest),
             heads: Vec::new(),
             completed: Vec::new(),
+            unmapped: Vec::new(),
             folder_changed: false,
         }
     }
 
     pub(crate) fn active(&self) -> &Arc<Segment> {
         &self.active
+    }
+
+    /// The pages of the mapping.
+    pub(crate) fn pages(&self) -> Option<Arc<Pages>> {
+        self.tail.pages()
     }
 
     /// Gives up the mapping: the file may be cut.
@@ -97,8 +105,11 @@ impl Writer {
     /// Continues with another active segment.
     pub(crate) fn replace_active(&mut self, active: Arc<Segment>, file: Arc<dyn File>) {
         let completed = std::mem::take(&mut self.completed);
+        let mut unmapped = std::mem::take(&mut self.unmapped);
+        unmapped.extend(self.tail.pages());
         *self = Writer {
             completed,
+            unmapped,
             folder_changed: self.folder_changed,
             ..Writer::new(active, file)
         };

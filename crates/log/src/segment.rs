@@ -7,7 +7,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -45,7 +45,7 @@ pub struct Segment {
     /// Bytes of whole batches, and the offset after them. Both grow only while the segment is active.
     bytes: AtomicU64,
     end: AtomicU64,
-    max_timestamp: Mutex<i64>,
+    max_timestamp: AtomicI64,
     /// Bytes that are durable.
     synced: AtomicU64,
     /// Absent until it is needed.
@@ -92,7 +92,7 @@ impl Segment {
             file: Mutex::new(file),
             bytes: AtomicU64::new(facts.bytes),
             end: AtomicU64::new(facts.end),
-            max_timestamp: Mutex::new(facts.max_timestamp),
+            max_timestamp: AtomicI64::new(facts.max_timestamp),
             synced: AtomicU64::new(facts.synced),
             index: Mutex::new(index),
             indexed: AtomicBool::new(false),
@@ -128,7 +128,7 @@ impl Segment {
 
     /// The greatest timestamp of the records; `i64::MIN` if there are none.
     pub fn max_timestamp(&self) -> i64 {
-        *self.max_timestamp.lock()
+        self.max_timestamp.load(Ordering::Acquire)
     }
 
     /// The file's path, which a replaced or removed segment no longer has.
@@ -173,7 +173,7 @@ impl Segment {
             end = offset + header.offsets();
             max_timestamp = max_timestamp.max(header.max_timestamp);
         }
-        *self.max_timestamp.lock() = max_timestamp;
+        self.max_timestamp.store(max_timestamp, Ordering::Release);
         self.indexed.store(false, Ordering::Release);
         self.bytes.store(bytes, Ordering::Release);
         self.end.store(end, Ordering::Release);

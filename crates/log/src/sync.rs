@@ -15,7 +15,10 @@ use crate::files::FAILED_NAME;
 use crate::log::{Log, Shared, Upkeep};
 use crate::report::Recovery;
 use crate::segment::Segment;
-use crate::storage::Open;
+use crate::storage::{Open, Pages};
+
+/// The least number of unsynced bytes for which a sync releases the pages of the mapping.
+const RELEASED_BYTES_MIN: u64 = 64 << 10;
 
 impl Log {
     /// Makes everything durable that was appended before the call, and returns the offset before which all is durable then.
@@ -93,13 +96,16 @@ impl Shared {
     pub(crate) fn sync(&self, _upkeep: &MutexGuard<'_, Upkeep>) -> Result<(), Error> {
         // The list of completed segments must not be taken if they are not going to be synced.
         self.failure.check()?;
-        let (mut segments, end, folder_changed) = {
+        let (mut segments, end, folder_changed, unmapped, pages) = {
             let mut writer = self.writer.lock();
             let mut segments = std::mem::take(&mut writer.completed);
             segments.push(writer.active().clone());
             let folder_changed = std::mem::take(&mut writer.folder_changed);
-            (segments, self.end.load(Ordering::Acquire), folder_changed)
+            let unmapped = std::mem::take(&mut writer.unmapped);
+            let end = self.end.load(Ordering::Acquire);
+            (segments, end, folder_changed, unmapped, writer.pages())
         };
+        drop(unmapped);
         if folder_changed {
             let synced = self.storage.sync_folder(&self.folder);
             synced.map_err(|error| self.fail_sync("sync the folder", &self.folder, &error))?;
@@ -110,6 +116,9 @@ impl Shared {
             self.complete(segment)?;
         }
         if let Some(active) = active {
+            if let Some(pages) = pages {
+                release(&pages, &active);
+            }
             self.sync_segment(&active)?;
         }
         self.synced.fetch_max(end, Ordering::AcqRel);
@@ -193,6 +202,14 @@ impl Shared {
             upkeep.checkpoint = Some(checkpoint);
         }
         Ok(())
+    }
+}
+
+/// Releases the pages that a sync is about to write, if they are many enough to pay for it.
+fn release(pages: &Pages, active: &Segment) {
+    let (from, to) = (active.synced(), active.bytes());
+    if to - from >= RELEASED_BYTES_MIN {
+        pages.release(from, to);
     }
 }
 

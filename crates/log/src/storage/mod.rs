@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use disk::Disk;
 pub use map::Mapped;
 pub use simulated::{Loss, Simulated};
-pub use window::Window;
+pub use window::{Pages, Window};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@
 use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
@@ -25,16 +26,22 @@ const TMPFS: i64 = 0x0102_1994;
 /// A writable mapping of a file's beginning. It may be longer than the file.
 #[derive(Debug)]
 pub struct Window {
-    base: NonNull<u8>,
-    length: usize,
+    pages: Arc<Pages>,
     /// Stores before this position need nothing from the device.
     prepared: u64,
 }
 
-// SAFETY: the mapping is owned by this value alone, and written through exclusive references only.
-unsafe impl Send for Window {}
+/// The pages of a window, which another thread may release.
+#[derive(Debug)]
+pub struct Pages {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping is owned by this value alone; only the one `Window` that made it writes through it.
+unsafe impl Send for Pages {}
 // SAFETY: as above; shared references do not touch the memory.
-unsafe impl Sync for Window {}
+unsafe impl Sync for Pages {}
 
 impl Window {
     /// Maps the first `length` bytes of a file; `None` on file systems where stores into allocated space can fail.
@@ -60,15 +67,14 @@ impl Window {
         }?;
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::Other)?;
         Ok(Some(Window {
-            base,
-            length,
+            pages: Arc::new(Pages { base, length }),
             prepared: 0,
         }))
     }
 
-    /// The length of the mapping.
-    pub fn length(&self) -> u64 {
-        self.length as u64
+    /// The pages.
+    pub fn pages(&self) -> &Arc<Pages> {
+        &self.pages
     }
 
     /// The position before which [`write`](Window::write) may write.
@@ -85,11 +91,14 @@ impl Window {
     /// # Panics
     /// If the range is not in the mapping.
     pub fn prepare(&mut self, from: u64, to: u64) -> io::Result<()> {
-        assert!(from <= to && to <= self.length as u64, "the range is mapped");
+        assert!(
+            from <= to && to <= self.pages.length as u64,
+            "the range is mapped"
+        );
         let start = from - from % rustix::param::page_size() as u64;
         // SAFETY: the range lies in this mapping, and the advice changes no bytes.
         unsafe {
-            let address = self.base.as_ptr().add(start as usize).cast();
+            let address = self.pages.base.as_ptr().add(start as usize).cast();
             rustix::mm::madvise(address, (to - start) as usize, Advice::LinuxPopulateWrite)?;
         }
         self.prepared = to;
@@ -115,13 +124,31 @@ impl Window {
         // SAFETY: `prepared` is at most the mapping's length, so the range lies in the mapping. The log reads no bytes that it has
         // not published, and publishes them after this call, so no reference to them exists.
         unsafe {
-            let to = self.base.as_ptr().add(position as usize);
+            let to = self.pages.base.as_ptr().add(position as usize);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
         }
     }
 }
 
-impl Drop for Window {
+impl Pages {
+    /// Removes the pages that lie wholly in a range from the page tables, not from the page cache. The kernel can then write
+    /// them to the device without telling all cores, page by page, that they have become read-only.
+    pub fn release(&self, from: u64, to: u64) {
+        let page = rustix::param::page_size();
+        let start = (from as usize).next_multiple_of(page);
+        let end = to.min(self.length as u64) as usize / page * page;
+        if start >= end {
+            return;
+        }
+        // SAFETY: the range lies in this mapping. The file keeps the bytes: the mapping is shared.
+        let _ = unsafe {
+            let address = self.base.as_ptr().add(start).cast();
+            rustix::mm::madvise(address, end - start, Advice::LinuxDontNeed)
+        };
+    }
+}
+
+impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and references into it do not outlive this value.
         let _ = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.length) };
