@@ -18,6 +18,7 @@ use log::Log;
 
 use crate::commits::Commits;
 use crate::health::Health;
+use crate::stripes::Count;
 use crate::{Commit, StoreError, Work};
 
 /// The time between two rounds of `interval`.
@@ -59,8 +60,10 @@ impl Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Durability {
     pub(crate) sync: Sync,
-    /// The number of writes.
+    /// The number of writes that may be waited for.
     points: AtomicU64,
+    /// The number of the others.
+    writes: Count,
     pub(crate) commits: Arc<Commits>,
     /// True once writes are refused.
     failed: AtomicBool,
@@ -90,11 +93,18 @@ impl Durability {
     /// The point of a write that was appended.
     #[inline]
     pub(crate) fn appended(&self) -> Commit {
-        let point = self.points.fetch_add(1, Ordering::AcqRel) + 1;
         match self.sync {
-            Sync::Commit => Commit(point),
-            Sync::None | Sync::Interval => Commit::NONE,
+            Sync::Commit => Commit(self.points.fetch_add(1, Ordering::AcqRel) + 1),
+            Sync::None | Sync::Interval => {
+                self.writes.add_one();
+                Commit::NONE
+            }
         }
+    }
+
+    /// The number of all writes.
+    fn written(&self) -> u64 {
+        self.points.load(Ordering::Acquire) + self.writes.sum()
     }
 
     /// The point of the last write.
@@ -158,7 +168,7 @@ impl Durability {
     pub(crate) fn run(&self, store: &impl Logs) {
         let (mut done, mut checkpoint) = (0, Instant::now());
         while self.wait() {
-            let (last, began) = (self.points.load(Ordering::Acquire), Instant::now());
+            let (last, began) = (self.written(), Instant::now());
             let round = last != done && self.sync != Sync::None;
             if round && self.round(store).is_err() {
                 return;

@@ -49,6 +49,7 @@ mod size;
 mod specification;
 mod statistics;
 mod store;
+mod stripes;
 mod sync;
 mod throttle;
 mod time;

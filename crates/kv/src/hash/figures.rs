@@ -6,12 +6,13 @@ use std::time::Duration;
 use super::Shared;
 use super::garbage::Figures;
 use crate::durability::Logs;
+use crate::stripes::Count;
 use crate::{CompactionStatistics, DurabilityStatistics, LogStatistics, Statistics};
 
 /// Counts of events.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    pub(super) stored: AtomicU64,
+    pub(super) stored: Count,
     expired: AtomicU64,
     expired_unfetched: AtomicU64,
     read_expired: AtomicU64,
@@ -31,7 +32,7 @@ pub(super) struct CompactionCounters {
 impl Counters {
     #[inline]
     pub(super) fn stored(&self) {
-        self.stored.fetch_add(1, Relaxed);
+        self.stored.add_one();
     }
 
     pub(super) fn read_flushed(&self) {
@@ -60,7 +61,7 @@ impl Shared {
             state: self.durability.health.state(),
             background_errors: self.durability.health.errors(),
             items,
-            total_items: counters.stored.load(Relaxed),
+            total_items: counters.stored.sum(),
             bytes: log.live_bytes,
             expired,
             reclaimed: expired + flushed,

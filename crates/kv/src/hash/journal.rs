@@ -5,11 +5,12 @@
 //!
 //! **Invariant:** an item's key is locked while it is appended, so the log has the writes of a key in the order of the index.
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use log::batch::{Attributes, BatchError, Builder, NewRecord};
+use log::batch::{Attributes, Batch, BatchError, Builder, NewRecord};
 use log::{Log, Segment, SegmentId};
 use parking_lot::Mutex;
 
@@ -30,9 +31,6 @@ pub(super) struct Journal {
 struct Writer {
     /// `None` after closing.
     log: Option<Log>,
-    builder: Builder,
-    /// A value of several parts, joined.
-    joined: Vec<u8>,
     /// The segment that was last written to.
     active: Option<Active>,
 }
@@ -52,8 +50,6 @@ impl Journal {
             segment_bytes,
             writer: Mutex::new(Writer {
                 log: Some(log),
-                builder: Builder::new(),
-                joined: Vec::new(),
                 active,
             }),
         }
@@ -81,24 +77,23 @@ impl Journal {
         parts: &[&[u8]],
         facts: Facts,
     ) -> Result<Location, StoreError> {
-        let mut writer = self.writer.lock();
-        let Writer { builder, joined, .. } = &mut *writer;
-        builder.clear();
-        let value = match parts {
-            [] => &[],
-            [whole] => *whole,
-            _ => {
-                joined.clear();
-                parts.iter().for_each(|part| joined.extend_from_slice(part));
-                &joined[..]
-            }
-        };
-        let key_at = record::push(builder, milliseconds(now), key, value, facts).map_err(too_large)?;
-        let (map, position) = writer.write(self, maps, now)?;
-        writer.shrink();
-        Ok(Location {
-            map,
-            position: position + key_at as u32,
+        Draft::with(|draft| {
+            let Draft { builder, joined } = draft;
+            let value = match parts {
+                [] => &[],
+                [whole] => *whole,
+                _ => {
+                    joined.clear();
+                    parts.iter().for_each(|part| joined.extend_from_slice(part));
+                    &joined[..]
+                }
+            };
+            let key_at = record::push(builder, milliseconds(now), key, value, facts).map_err(too_large)?;
+            let (map, position) = self.write(&builder.finish(), maps, now)?;
+            Ok(Location {
+                map,
+                position: position + key_at as u32,
+            })
         })
     }
 
@@ -107,10 +102,10 @@ impl Journal {
     /// # Errors
     /// As for [`append`](Journal::append).
     pub(super) fn append_tombstone(&self, maps: &Maps, now: Now, key: &[u8]) -> Result<(), StoreError> {
-        let mut writer = self.writer.lock();
-        writer.builder.clear();
-        record::push_tombstone(&mut writer.builder, milliseconds(now), key).map_err(too_large)?;
-        writer.write(self, maps, now).map(drop)
+        Draft::with(|Draft { builder, .. }| {
+            record::push_tombstone(builder, milliseconds(now), key).map_err(too_large)?;
+            self.write(&builder.finish(), maps, now).map(drop)
+        })
     }
 
     /// Appends a flush. It goes to the first partition and is meant for all.
@@ -118,9 +113,6 @@ impl Journal {
     /// # Errors
     /// As for [`append`](Journal::append).
     pub(super) fn append_flush(&self, maps: &Maps, now: Now, flush: &Flush) -> Result<(), StoreError> {
-        let mut writer = self.writer.lock();
-        writer.builder.clear();
-        writer.builder.set_attributes(Attributes(Attributes::CONTROL));
         let (key, value) = flush.encode();
         let record = NewRecord {
             timestamp: milliseconds(now),
@@ -128,8 +120,75 @@ impl Journal {
             value: Some(&value),
             headers: &[],
         };
-        writer.builder.push(&record).map_err(too_large)?;
-        writer.write(self, maps, now).map(drop)
+        Draft::with(|Draft { builder, .. }| {
+            builder.set_attributes(Attributes(Attributes::CONTROL));
+            builder.push(&record).map_err(too_large)?;
+            self.write(&builder.finish(), maps, now).map(drop)
+        })
+    }
+
+    /// Appends a batch, and returns the map and the position that it has.
+    fn write(&self, batch: &Batch<'_>, maps: &Maps, now: Now) -> Result<(u16, u32), StoreError> {
+        let mut writer = self.writer.lock();
+        let Writer { log, active } = &mut *writer;
+        let log = log.as_ref().ok_or(StoreError::Unavailable)?;
+        let appended = log
+            .append(std::slice::from_ref(batch), milliseconds(now))
+            .map_err(|error| StoreError::from(&error))?;
+        let active = match active {
+            Some(active) if active.id == appended.segment => active,
+            _ => {
+                let segment = log.segment(appended.segment);
+                let segment = segment.map_err(|error| StoreError::from(&error))?;
+                let mapped = map_segment(maps, segment, self.partition, self.segment_bytes);
+                active.insert(mapped.map_err(|error| StoreError::Io(error.kind()))?)
+            }
+        };
+        // Only this thread counts, as it holds the lock, so a store is enough.
+        let records = &active.map.records;
+        records.store(records.load(Relaxed) + 1, Relaxed);
+        active
+            .map
+            .passed(appended.position..appended.position + appended.bytes);
+        // A batch begins below `SEGMENT_BYTES_MAX`, and a key near the beginning of its batch.
+        Ok((active.number, appended.position as u32))
+    }
+}
+
+/// Memory in which a thread builds batches before it takes a journal's lock.
+struct Draft {
+    builder: Builder,
+    /// A value of several parts, joined.
+    joined: Vec<u8>,
+}
+
+impl Draft {
+    /// Lends this thread's memory, with an empty batch.
+    fn with<R>(build: impl FnOnce(&mut Draft) -> R) -> R {
+        thread_local! {
+            static DRAFT: RefCell<Draft> = RefCell::new(Draft::new());
+        }
+        DRAFT.with_borrow_mut(|draft| {
+            draft.builder.clear();
+            let result = build(draft);
+            draft.shrink();
+            result
+        })
+    }
+
+    fn new() -> Draft {
+        Draft {
+            builder: Builder::new(),
+            joined: Vec::new(),
+        }
+    }
+
+    /// Gives back the memory that a large value took.
+    fn shrink(&mut self) {
+        const KEPT: usize = 1 << 20;
+        if self.builder.len() > KEPT {
+            *self = Draft::new();
+        }
     }
 }
 
@@ -143,43 +202,6 @@ pub(super) fn map_segment(
     let (id, length) = (segment.id(), segment.bytes().max(segment_bytes));
     let (number, map) = maps.add(Map::new(segment, partition, length)?)?;
     Ok(Active { id, number, map })
-}
-
-impl Writer {
-    /// Appends what the builder has, and returns the map and the position of its batch.
-    fn write(&mut self, journal: &Journal, maps: &Maps, now: Now) -> Result<(u16, u32), StoreError> {
-        let log = self.log.as_ref().ok_or(StoreError::Unavailable)?;
-        let appended = log
-            .append(&[self.builder.finish()], milliseconds(now))
-            .map_err(|error| StoreError::from(&error))?;
-        if self
-            .active
-            .as_ref()
-            .is_none_or(|active| active.id != appended.segment)
-        {
-            let segment = log
-                .segment(appended.segment)
-                .map_err(|error| StoreError::from(&error))?;
-            let active = map_segment(maps, segment, journal.partition, journal.segment_bytes);
-            self.active = Some(active.map_err(|error| StoreError::Io(error.kind()))?);
-        }
-        let active = self.active.as_ref().ok_or(StoreError::Unavailable)?;
-        active.map.records.fetch_add(1, Relaxed);
-        active
-            .map
-            .passed(appended.position..appended.position + appended.bytes);
-        // A batch begins below `SEGMENT_BYTES_MAX`, and a key near the beginning of its batch.
-        Ok((active.number, appended.position as u32))
-    }
-
-    /// Gives back the memory that a large value took.
-    fn shrink(&mut self) {
-        const KEPT: usize = 1 << 20;
-        if self.builder.len() > KEPT {
-            self.builder = Builder::new();
-            self.joined = Vec::new();
-        }
-    }
 }
 
 pub(super) fn milliseconds(now: Now) -> i64 {

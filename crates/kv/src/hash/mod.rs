@@ -48,6 +48,7 @@ use crate::mailbox::{Delivered, Mailbox};
 use crate::observer::Observers;
 use crate::owned::OwnedEntry;
 use crate::record::{self, Flush};
+use crate::stripes::Numbers;
 use crate::{
     Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, Fetch, KEY_LENGTH_MAX,
     Key, Need, Notice, Now, Observation, Observer, Statistics, StoreError, Stored, Warm,
@@ -142,8 +143,7 @@ struct Shared {
     secrets: RapidSecrets,
     /// The seeds of fingerprints.
     fingerprints: RapidSecrets,
-    /// The last CAS that was given out.
-    cas: AtomicU64,
+    cas: Numbers,
     /// When everything shall be flushed; [`NEVER`] if not.
     flush_at: AtomicU32,
     /// Held while a flush is made or announced.
@@ -242,7 +242,7 @@ impl Hash {
     }
 
     fn next_cas(&self) -> u64 {
-        self.shared.cas.fetch_add(1, Ordering::Relaxed) + 1
+        self.shared.cas.take()
     }
 
     #[inline]
@@ -469,7 +469,7 @@ impl Shared {
             settings,
             secrets,
             fingerprints,
-            cas: AtomicU64::new(epoch << CAS_BITS),
+            cas: Numbers::above(epoch << CAS_BITS),
             flush_at: AtomicU32::new(found.flush_at.unwrap_or(NEVER)),
             flushing: Mutex::default(),
             closed: AtomicBool::new(false),
