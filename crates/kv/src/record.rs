@@ -11,6 +11,9 @@ const CAS: &[u8] = b"c";
 const EXPIRY: &[u8] = b"e";
 const FLAGS: &[u8] = b"f";
 const STALE: &[u8] = b"s";
+const CHECK: &[u8] = b"x";
+/// Bytes of the header with the checksum: its name and its value, each after its length.
+const CHECK_BYTES: usize = 7;
 
 /// The most bytes of a record beside its key and its value, and of the batch around it.
 pub(crate) const OVERHEAD_MAX: u64 = 256;
@@ -52,7 +55,7 @@ pub(crate) fn push(
     let mut headers = [NewHeader {
         key: CAS,
         value: Some(&cas),
-    }; 4];
+    }; 5];
     let mut count = 1;
     let mut add = |key, value| {
         headers[count] = NewHeader { key, value };
@@ -67,6 +70,7 @@ pub(crate) fn push(
     if facts.stale {
         add(STALE, None);
     }
+    add(CHECK, Some(&[0; 4]));
     let record = NewRecord {
         timestamp,
         key: Some(key),
@@ -74,7 +78,11 @@ pub(crate) fn push(
         headers: &headers[..count],
     };
     let range = builder.push(&record)?;
-    Ok(range.start - number_bytes(value.len()) - key.len())
+    let key_at = range.start - number_bytes(value.len()) - key.len();
+    let bytes = builder.bytes_mut(key_at);
+    let (checked, check) = bytes.split_at_mut(bytes.len() - CHECK_BYTES);
+    check[CHECK_BYTES - 4..].copy_from_slice(&log::crc32c(checked).to_be_bytes());
+    Ok(key_at)
 }
 
 /// The bytes of a length as [`take_number`] reads it.
@@ -89,6 +97,23 @@ pub(crate) struct Head {
     /// Where the value begins, in bytes from the beginning of the key.
     pub(crate) value_at: usize,
     pub(crate) value_length: u64,
+}
+
+/// The checksum of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Check {
+    /// Where its header begins, in bytes from the value's end.
+    begin: usize,
+    crc: u32,
+}
+
+impl Check {
+    /// True if the bytes from the key on are those that were written; the value ends at `value_end`.
+    #[inline]
+    pub(crate) fn agrees(self, bytes: &[u8], value_end: usize) -> bool {
+        let checked = bytes.get(..value_end + self.begin);
+        checked.is_some_and(|checked| log::crc32c(checked) == self.crc)
+    }
 }
 
 /// The most bytes of the length of a value.
@@ -115,19 +140,26 @@ impl Head {
 impl Facts {
     /// Reads the part of a record behind its value. Other bytes may follow. `None` if the bytes are too few, or no headers.
     #[inline]
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Facts> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<(Facts, Option<Check>)> {
         let (count, mut rest) = take_number(bytes)?;
-        let mut facts = Facts::default();
+        let (mut facts, mut check) = (Facts::default(), None);
         for _ in 0..count {
+            let begin = bytes.len() - rest.len();
             let (name, behind) = take_bytes(rest)?;
             let (content, behind) = match take_number(behind)? {
                 (-1, behind) => (&[][..], behind),
                 _ => take_bytes(behind)?,
             };
-            facts.note(name, content);
+            match content.try_into() {
+                Ok(crc) if name == CHECK => {
+                    let crc = u32::from_be_bytes(crc);
+                    check = Some(Check { begin, crc });
+                }
+                _ => facts.note(name, content),
+            }
             rest = behind;
         }
-        Some(facts)
+        Some((facts, check))
     }
 
     #[inline]
@@ -269,7 +301,9 @@ mod tests {
                 let head = Head::parse(bytes, key.len()).unwrap();
                 let end = head.value_end() as usize;
                 assert_eq!((&bytes[..key.len()], &bytes[head.value_at..end]), (key, value));
-                assert_eq!(Facts::parse(&bytes[end..]), Some(facts));
+                let (read, check) = Facts::parse(&bytes[end..]).unwrap();
+                assert_eq!(read, facts);
+                assert!(check.unwrap().agrees(bytes, end));
                 let overhead = batch.bytes().len() - key.len() - value.len();
                 assert!(overhead as u64 <= OVERHEAD_MAX);
             }
@@ -288,6 +322,31 @@ mod tests {
             let behind = head.and_then(|head| bytes[at..end].get(head.value_end() as usize..));
             assert_eq!(behind.and_then(Facts::parse).is_some(), end == bytes.len());
         }
+    }
+
+    /// The example of `docs/formats/store.md`.
+    #[test]
+    fn the_documented_bytes() {
+        let mut builder = Builder::new();
+        let facts = Facts {
+            flags: 1,
+            cas: 0x1000_0000_0001,
+            ..Facts::default()
+        };
+        let at = push(&mut builder, 5, b"k", b"hi", facts).unwrap();
+        let page = include_str!("../../../docs/formats/store.md");
+        let example = page.split("length of the record").nth(1).unwrap();
+        let example = example.split("```").next().unwrap();
+        let bytes = example.lines().skip(2).flat_map(|line| {
+            let line = line.trim();
+            let end = line.find("  ").unwrap_or(line.len());
+            let digits = line[..end].split(' ');
+            digits
+                .map_while(|pair| u8::from_str_radix(pair, 16).ok())
+                .collect::<Vec<_>>()
+        });
+        let documented: Vec<u8> = bytes.skip(1).collect();
+        assert_eq!(builder.finish().bytes()[at..], documented);
     }
 
     #[test]

@@ -310,7 +310,7 @@ fn read_facts(map: &Map, begin: u64, bytes: &mut Vec<u8>) -> Result<Option<Facts
     for most in [HEADERS_BYTES, HEADERS_BYTES_MAX] {
         bytes.clear();
         read(map, begin..(begin + most).min(map.end()), bytes)?;
-        if let Some(facts) = Facts::parse(bytes) {
+        if let Some((facts, _)) = Facts::parse(bytes) {
             return Ok(Some(facts));
         }
     }

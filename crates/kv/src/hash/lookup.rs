@@ -9,8 +9,12 @@
 //!                    └─ no: Cold
 //! ```
 //!
-//! **Invariant:** a record is used as it is in the page cache only if it was whole when it came from the device, and if the rest of
-//! it agrees with the index. Whatever does not is fetched, which checks it.
+//! A record is checked each time that it is read: it has a checksum of its own. So even bytes that were changed in the page cache, or
+//! that the kernel has read again since they were checked, are noticed. Of a large value, which is sent without being looked at, only
+//! the fetch checks the bytes.
+//!
+//! **Invariant:** whatever does not agree with its checksum, or with the index, is fetched, and what the fetch finds to be damaged is
+//! an error.
 
 use std::cell::Cell;
 
@@ -25,7 +29,7 @@ use crate::record::{Facts, Head, LENGTH_BYTES_MAX};
 use crate::{Answer, FileRange, Need, StoreError, Warm};
 
 /// Bytes of the headers that this program writes behind a value.
-pub(super) const HEADERS_BYTES: u64 = 29;
+pub(super) const HEADERS_BYTES: u64 = 36;
 /// The most bytes of all headers, which other producers may have written.
 pub(super) const HEADERS_BYTES_MAX: u64 = 64 << 10;
 /// The largest buffer that a thread keeps for its next call.
@@ -255,25 +259,20 @@ fn copy_head(map: &Map, from: u64, key_length: usize, buffer: &mut Buffer) -> bo
     map.knows(from..until) && map.copy(from..until, &mut buffer.bytes) && buffer.bytes.len() >= key_length
 }
 
-/// Copies the value and what is behind it, and reads that.
+/// Copies the value and what is behind it, reads that, and compares the checksum. Without one, only the checksum of the whole
+/// batch can tell whether the record is what was written.
 #[inline]
 fn copy_rest(map: &Map, from: u64, head: Head, buffer: &mut Buffer) -> Option<Facts> {
+    let value_end = usize::try_from(head.value_end()).ok()?;
     let mut most = HEADERS_BYTES;
     loop {
-        let until = from
-            .checked_add(head.value_end())?
-            .saturating_add(most)
-            .min(map.end());
+        let until = (from + value_end as u64).saturating_add(most).min(map.end());
         let copied = from + buffer.bytes.len() as u64;
         if copied < until && !(map.knows(copied..until) && map.copy(copied..until, &mut buffer.bytes)) {
             return None;
         }
-        if let Some(facts) = buffer
-            .bytes
-            .get(head.value_end() as usize..)
-            .and_then(Facts::parse)
-        {
-            return Some(facts);
+        if let Some((facts, check)) = buffer.bytes.get(value_end..).and_then(Facts::parse) {
+            return check?.agrees(&buffer.bytes, value_end).then_some(facts);
         }
         if most >= HEADERS_BYTES_MAX {
             return None;
@@ -293,8 +292,8 @@ fn copy_behind(map: &Map, from: u64, head: Head, buffer: &mut Buffer) -> Option<
             range.start < range.end && map.knows(range.clone()) && map.copy(range, &mut buffer.bytes);
         let facts = is_there.then(|| Facts::parse(&buffer.bytes[kept..])).flatten();
         buffer.bytes.truncate(kept);
-        if facts.is_some() {
-            return facts;
+        if let Some((facts, _)) = facts {
+            return Some(facts);
         }
     }
     None

@@ -15,6 +15,8 @@
 //! **Invariant:** no lock of the index is held while the device is waited for.
 
 mod cold;
+#[cfg(test)]
+mod cold_tests;
 mod compaction;
 mod figures;
 mod flushed;

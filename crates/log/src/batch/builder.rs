@@ -203,6 +203,15 @@ impl Builder {
         value
     }
 
+    /// The bytes of the batch from a position on, for a header whose value depends on the rest of its record.
+    ///
+    /// # Panics
+    /// If the batch is shorter.
+    pub fn bytes_mut(&mut self, from: usize) -> &mut [u8] {
+        assert!(from >= HEADER_BYTES, "the batch's own header is written last");
+        &mut self.bytes[from..]
+    }
+
     fn push_parts(&mut self, delta: u32, record: &Parts<'_>) -> Result<Range<usize>, BatchError> {
         if self.header.count == 0 && !self.fixed_base_timestamp {
             self.header.base_timestamp = record.timestamp;
