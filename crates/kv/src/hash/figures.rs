@@ -7,7 +7,7 @@ use super::Shared;
 use super::garbage::Figures;
 use crate::durability::Logs;
 use crate::stripes::Count;
-use crate::{CompactionStatistics, DurabilityStatistics, LogStatistics, Statistics};
+use crate::{ClassStatistics, CompactionStatistics, DurabilityStatistics, LogStatistics, Statistics};
 
 /// Counts of events.
 #[derive(Debug, Default)]
@@ -63,6 +63,11 @@ impl Shared {
             items,
             total_items: counters.stored.sum(),
             bytes: log.live_bytes,
+            classes: vec![ClassStatistics {
+                items,
+                bytes: log.live_bytes,
+                ..ClassStatistics::default()
+            }],
             expired,
             reclaimed: expired + flushed,
             expired_unfetched: counters.expired_unfetched.load(Relaxed),

@@ -4,14 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{Shared, Tree};
 use crate::durability::Logs;
-use crate::{CompactionStatistics, DurabilityStatistics, Engine, LogStatistics, Statistics};
+use crate::{ClassStatistics, CompactionStatistics, DurabilityStatistics, Engine, LogStatistics, Statistics};
 
 /// Counts of events.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) stored: AtomicU64,
     pub(super) flushed: AtomicU64,
-    /// Items that merges have dropped because they had expired.
     pub(super) expired: AtomicU64,
     read_expired: AtomicU64,
     pub(super) cold_reads: AtomicU64,
@@ -21,9 +20,10 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Notes that a call has met an expired item that the cache did not have.
-    pub(super) fn met_expired(&self) {
-        self.read_expired.fetch_add(1, Relaxed);
+    /// Notes that a call has met an expired item.
+    pub(super) fn expired(&self, read: bool) {
+        self.expired.fetch_add(1, Relaxed);
+        self.read_expired.fetch_add(u64::from(read), Relaxed);
     }
 }
 
@@ -43,11 +43,11 @@ impl Tree {
             background_errors: shared.durability.health.errors(),
             items: shared.items(),
             total_items: counters.stored.load(Relaxed),
-            bytes: shared.pages.bytes() + active.bytes + frozen.bytes,
+            bytes: shared.bytes(),
             expired,
             expired_unfetched: cache.expired_unfetched,
             reclaimed: expired + flushed,
-            read_expired: cache.read_expired + counters.read_expired.load(Relaxed),
+            read_expired: counters.read_expired.load(Relaxed),
             read_flushed: cache.read_flushed,
             flushed,
             used: cache.used + active.bytes + frozen.bytes,
@@ -56,6 +56,11 @@ impl Tree {
             log: Some(shared.log_figures()),
             durability: Some(shared.durability_figures()),
             compaction: Some(shared.merge_figures()),
+            classes: vec![ClassStatistics {
+                items: shared.items(),
+                bytes: shared.bytes(),
+                ..ClassStatistics::default()
+            }],
             cold_reads: Some(counters.cold_reads.load(Relaxed)),
             ..Statistics::default()
         }
@@ -68,6 +73,12 @@ impl Shared {
         let (active, frozen) = self.pending.figures();
         let pages = self.pages_items.load(Relaxed);
         pages.saturating_add_signed(active.items + frozen.items)
+    }
+
+    /// Bytes of the items before compression. An estimate, as [`items`](Shared::items).
+    fn bytes(&self) -> u64 {
+        let (active, frozen) = self.pending.figures();
+        self.pages_bytes.load(Relaxed) + active.bytes + frozen.bytes
     }
 
     /// The log refuses writes by itself when it cannot undo what it has half done.

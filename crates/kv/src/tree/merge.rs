@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::Shared;
-use super::pages::{Changes, Facts, Plan};
+use super::pages::{Changes, Facts, Held, Plan};
 use crate::owned::OwnedEntry;
 use crate::warm::Page;
 use crate::{Commit, Committed, Cursor, StoreError, Work};
@@ -176,7 +176,7 @@ fn merge_writes(shared: &Shared) -> Result<(), StoreError> {
             .pages_generation
             .store(frozen.generation, Ordering::Release);
         if shared.pages_are_current() {
-            shared.pages_items.store(merged.items, Ordering::Release);
+            shared.hold(merged.held);
         }
     });
     // What is left of the log is read again after the next start, and is older than the pages: nothing is lost but time.
@@ -199,12 +199,18 @@ fn purge(shared: &Shared) -> Result<(), StoreError> {
     shared.note(merged);
     // A flush may have come meanwhile, which has its own number of items.
     if shared.pages_are_current() {
-        shared.pages_items.store(merged.items, Ordering::Release);
+        shared.hold(merged.held);
     }
     Ok(())
 }
 
 impl Shared {
+    /// Notes what the pages have now.
+    fn hold(&self, held: Held) {
+        self.pages_bytes.store(held.bytes, Ordering::Relaxed);
+        self.pages_items.store(held.items, Ordering::Release);
+    }
+
     fn note(&self, merged: super::pages::Merged) {
         let counters = &self.counters;
         counters.merges.fetch_add(1, Ordering::Relaxed);

@@ -141,8 +141,9 @@ struct Shared {
     /// The number of flushes, and the number of those that the pages know.
     generation: AtomicU64,
     pages_generation: AtomicU64,
-    /// Items that the pages have.
+    /// Items that the pages have, and their bytes before compression.
     pages_items: AtomicU64,
+    pages_bytes: AtomicU64,
     closed: AtomicBool,
     /// The second of the last call, for merges.
     second: AtomicU32,
@@ -245,6 +246,7 @@ impl Tree {
             shared.pending.clear(|| {
                 shared.generation.fetch_add(1, Ordering::AcqRel);
                 shared.pages_items.store(0, Ordering::Relaxed);
+                shared.pages_bytes.store(0, Ordering::Relaxed);
                 shared.flush_at.store(NEVER, Ordering::Relaxed);
             });
         })?;
@@ -273,7 +275,7 @@ impl Tree {
                 None => return Ok(Answer::Cold),
             },
         };
-        let item = item.filter(|item| self.is_live(item, access.now));
+        let item = item.filter(|item| self.is_live(key, item, access.now, true));
         if let Some(item) = &item {
             self.cache_item(key, item, access.now);
         }
@@ -300,11 +302,13 @@ impl Tree {
         Ok(None)
     }
 
-    /// Returns false, and counts, if an item has expired.
-    fn is_live(&self, item: &OwnedEntry, now: Now) -> bool {
+    /// Returns false if an item has expired, which is then removed. The log has its expiry, and need not have its removal. The
+    /// caller has its stripe.
+    fn is_live(&self, key: &Key<'_>, item: &OwnedEntry, now: Now, read: bool) -> bool {
         let live = !item.expiry.passed(now);
         if !live {
-            self.shared.counters.met_expired();
+            self.shared.pending.put(key.bytes, None, Some(true));
+            self.shared.counters.expired(read);
         }
         live
     }

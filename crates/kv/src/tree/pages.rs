@@ -36,6 +36,7 @@ const FACTS: TableDefinition<'_, &str, u64> = TableDefinition::new("facts");
 /// Names of facts.
 const OFFSET: &str = "offset";
 const ITEMS: &str = "items";
+const BYTES: &str = "bytes";
 const FLUSH: &str = "flush";
 
 /// A page should take at most this much when it is compressed, so that it fits one of the library's pages of 4 KiB.
@@ -83,11 +84,19 @@ pub(super) struct Facts {
     pub(super) flush_at: Option<u32>,
 }
 
+/// The items of all pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) items: u64,
+    /// Their bytes before compression.
+    pub(super) bytes: u64,
+}
+
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Merged {
-    /// Items that the pages have now.
-    pub(super) items: u64,
+    /// What the pages have now.
+    pub(super) held: Held,
     /// Items that were dropped because they had expired.
     pub(super) expired: u64,
     /// Pages that were written, and their bytes.
@@ -96,7 +105,7 @@ pub(super) struct Merged {
 }
 
 impl Pages {
-    /// Opens the file, or creates it, and returns what it knows, and the number of items.
+    /// Opens the file, or creates it, and returns what it knows.
     ///
     /// # Errors
     /// The file is damaged, of another program, or the system refuses.
@@ -105,7 +114,7 @@ impl Pages {
         path: &Path,
         compression: Compression,
         large: u64,
-    ) -> Result<(Pages, Facts, u64), Error> {
+    ) -> Result<(Pages, Facts, Held), Error> {
         let pages = Pages {
             storage,
             path: path.to_owned(),
@@ -120,8 +129,8 @@ impl Pages {
             *pages.database.lock() = Some(Arc::new(database));
             Ok(facts)
         });
-        let (facts, items) = opened.map_err(|failure| failure.of_opening(path))?;
-        Ok((pages, facts, items))
+        let (facts, held) = opened.map_err(|failure| failure.of_opening(path))?;
+        Ok((pages, facts, held))
     }
 
     fn open_library(&self) -> Result<Database, Failure> {
@@ -138,12 +147,6 @@ impl Pages {
         let database = self.database.lock().take();
         // A panic of the library is damage, which does not matter any more.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(database)));
-    }
-
-    /// Bytes of the file.
-    pub(super) fn bytes(&self) -> u64 {
-        let file = self.storage.open(&self.path, log::storage::Open::Read);
-        file.and_then(|file| file.length()).unwrap_or(0)
     }
 
     /// The item of a key.
@@ -254,14 +257,20 @@ impl Pages {
             transaction.delete_table(EXPIRIES)?;
         }
         let mut facts = transaction.open_table(FACTS)?;
-        let before = facts.get(ITEMS)?.map_or(0, |items| items.value());
+        let before = match plan.wipe {
+            true => Held::default(),
+            false => Held {
+                items: facts.get(ITEMS)?.map_or(0, |items| items.value()),
+                bytes: facts.get(BYTES)?.map_or(0, |bytes| bytes.value()),
+            },
+        };
         let mut merge = Merge {
             pages: transaction.open_table(PAGES)?,
             expiries: transaction.open_table(EXPIRIES)?,
             store: self,
             now: plan.now,
             merged: Merged {
-                items: if plan.wipe { 0 } else { before },
+                held: before,
                 ..Merged::default()
             },
         };
@@ -276,7 +285,8 @@ impl Pages {
                 merge.run(&lower, &mut Changes::new().iter().peekable())?;
             }
         }
-        facts.insert(ITEMS, merge.merged.items)?;
+        facts.insert(ITEMS, merge.merged.held.items)?;
+        facts.insert(BYTES, merge.merged.held.bytes)?;
         facts.insert(OFFSET, plan.facts.offset)?;
         match plan.facts.flush_at {
             Some(second) => drop(facts.insert(FLUSH, u64::from(second))?),
@@ -319,10 +329,10 @@ impl Pages {
     }
 }
 
-fn read_facts(database: &Database) -> Result<(Facts, u64), Failure> {
+fn read_facts(database: &Database) -> Result<(Facts, Held), Failure> {
     let transaction = database.begin_read()?;
     let table = match transaction.open_table(FACTS) {
-        Err(redb::TableError::TableDoesNotExist(_)) => return Ok((Facts::default(), 0)),
+        Err(redb::TableError::TableDoesNotExist(_)) => return Ok((Facts::default(), Held::default())),
         table => table?,
     };
     let number = |name| table.get(name).map(|number| number.map(|number| number.value()));
@@ -330,7 +340,11 @@ fn read_facts(database: &Database) -> Result<(Facts, u64), Failure> {
         offset: number(OFFSET)?.unwrap_or(0),
         flush_at: number(FLUSH)?.and_then(|second| u32::try_from(second).ok()),
     };
-    Ok((facts, number(ITEMS)?.unwrap_or(0)))
+    let held = Held {
+        items: number(ITEMS)?.unwrap_or(0),
+        bytes: number(BYTES)?.unwrap_or(0),
+    };
+    Ok((facts, held))
 }
 
 /// The page that is responsible for a key; `None` if there are no pages.
@@ -387,6 +401,13 @@ struct Draft {
 type Left<'c> =
     std::iter::Peekable<std::collections::btree_map::Iter<'c, Box<[u8]>, Option<Arc<OwnedEntry>>>>;
 
+impl Held {
+    fn remove(&mut self, packed: &[u8]) {
+        self.items = self.items.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(packed.len() as u64);
+    }
+}
+
 impl Merge<'_> {
     /// Rewrites the page that is responsible for a key, with the changes of its keys, and the pages after it as long as what is
     /// left is small.
@@ -441,7 +462,7 @@ impl Merge<'_> {
                 // It was peeked at.
                 if let Some(Ok(item)) = old.next() {
                     if item.expiry.passed(self.now) {
-                        self.merged.items = self.merged.items.saturating_sub(1);
+                        self.merged.held.remove(item.bytes);
                         self.merged.expired += 1;
                     } else {
                         self.push(draft, item.key, item.expiry, item.bytes)?;
@@ -449,9 +470,10 @@ impl Merge<'_> {
                 }
                 continue;
             }
-            let replaces = next == change;
-            if replaces {
-                old.next();
+            if next == change
+                && let Some(Ok(replaced)) = old.next()
+            {
+                self.merged.held.remove(replaced.bytes);
             }
             let Some((key, item)) = changes.next() else {
                 return Ok(());
@@ -461,10 +483,11 @@ impl Merge<'_> {
                 self.merged.expired += u64::from(expired);
                 !expired
             });
-            self.merged.items = self.merged.items + u64::from(item.is_some()) - u64::from(replaces);
             if let Some(item) = item {
                 packed.clear();
                 page::pack(item, &mut packed);
+                self.merged.held.items += 1;
+                self.merged.held.bytes += packed.len() as u64;
                 self.push(draft, key, item.expiry, &packed)?;
             }
         }

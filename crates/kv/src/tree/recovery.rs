@@ -37,7 +37,7 @@ pub(super) fn recover(
     let folder = Folder::lock(storage.clone(), path, Kind::Tree)?;
     let meta = folder.read()?.map_or_else(|| Meta::first(1), Meta::next);
     folder.write(meta)?;
-    let (pages, facts, pages_items) =
+    let (pages, facts, held) =
         Pages::open(storage.clone(), &path.join("pages"), settings.compression, large)?;
     let (log, report) = Log::open_in(storage.clone(), &path.join("log"), options(&settings))?;
     if log.start() > facts.offset || log.end() < facts.offset {
@@ -63,7 +63,8 @@ pub(super) fn recover(
         flushing: Mutex::default(),
         generation: AtomicU64::new(0),
         pages_generation: AtomicU64::new(0),
-        pages_items: AtomicU64::new(pages_items),
+        pages_items: AtomicU64::new(held.items),
+        pages_bytes: AtomicU64::new(held.bytes),
         closed: AtomicBool::new(false),
         second: AtomicU32::new(0),
         counters: Counters::default(),
@@ -111,6 +112,7 @@ impl Shared {
             Replayed::Flush => self.pending.clear(|| {
                 self.generation.fetch_add(1, Ordering::Relaxed);
                 self.pages_items.store(0, Ordering::Relaxed);
+                self.pages_bytes.store(0, Ordering::Relaxed);
                 self.flush_at.store(NEVER, Ordering::Relaxed);
             }),
         }

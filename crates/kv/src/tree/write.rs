@@ -85,8 +85,8 @@ impl Tree {
                 None => return Ok(Answer::Cold),
             },
         };
+        let item = item.filter(|item| self.is_live(key, item, access.now, false));
         let existed = Some(item.is_some());
-        let item = item.filter(|item| self.is_live(item, access.now));
         let entry = item.as_deref().map(|item| item.entry(true));
         let (draft, answer) = draft(Seen::Item(entry.as_ref()));
         self.carry_out(stripe, key, access, existed, draft?, answer)
