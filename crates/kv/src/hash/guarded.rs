@@ -96,13 +96,16 @@ mod interrupted {
     global_asm!(
         ".balign 64",
         ".hidden hikyaku_kv_copy",
+        ".hidden hikyaku_kv_copy_begin",
         ".hidden hikyaku_kv_copy_end",
         ".hidden hikyaku_kv_copy_failed",
         ".globl hikyaku_kv_copy",
+        ".globl hikyaku_kv_copy_begin",
         ".globl hikyaku_kv_copy_end",
         ".globl hikyaku_kv_copy_failed",
         ".type hikyaku_kv_copy, @function",
         "hikyaku_kv_copy:",
+        "hikyaku_kv_copy_begin:",
         "cmp rdx, 16",
         "jb 3f",
         "movups xmm1, xmmword ptr [rsi + rdx - 16]",
@@ -135,8 +138,9 @@ mod interrupted {
         ".size hikyaku_kv_copy, . - hikyaku_kv_copy",
     );
 
+    // The function has a second name here: with link-time optimization, a symbol cannot be declared as a function and as data.
     unsafe extern "C" {
-        static hikyaku_kv_copy: u8;
+        static hikyaku_kv_copy_begin: u8;
         static hikyaku_kv_copy_end: u8;
         static hikyaku_kv_copy_failed: u8;
     }
@@ -145,7 +149,7 @@ mod interrupted {
     pub(super) fn leave(context: &mut libc::ucontext_t) -> bool {
         let at = &mut context.uc_mcontext.gregs[libc::REG_RIP as usize];
         let [begin, end, failed] = [
-            &raw const hikyaku_kv_copy,
+            &raw const hikyaku_kv_copy_begin,
             &raw const hikyaku_kv_copy_end,
             &raw const hikyaku_kv_copy_failed,
         ]
@@ -172,13 +176,16 @@ mod interrupted {
     global_asm!(
         ".balign 64",
         ".hidden hikyaku_kv_copy",
+        ".hidden hikyaku_kv_copy_begin",
         ".hidden hikyaku_kv_copy_end",
         ".hidden hikyaku_kv_copy_failed",
         ".globl hikyaku_kv_copy",
+        ".globl hikyaku_kv_copy_begin",
         ".globl hikyaku_kv_copy_end",
         ".globl hikyaku_kv_copy_failed",
         ".type hikyaku_kv_copy, %function",
         "hikyaku_kv_copy:",
+        "hikyaku_kv_copy_begin:",
         "cmp x2, #16",
         "b.lo 2f",
         "1:",
@@ -204,8 +211,9 @@ mod interrupted {
         ".size hikyaku_kv_copy, . - hikyaku_kv_copy",
     );
 
+    // The function has a second name here: with link-time optimization, a symbol cannot be declared as a function and as data.
     unsafe extern "C" {
-        static hikyaku_kv_copy: u8;
+        static hikyaku_kv_copy_begin: u8;
         static hikyaku_kv_copy_end: u8;
         static hikyaku_kv_copy_failed: u8;
     }
@@ -214,7 +222,7 @@ mod interrupted {
     pub(super) fn leave(context: &mut libc::ucontext_t) -> bool {
         let at = &mut context.uc_mcontext.pc;
         let [begin, end, failed] = [
-            &raw const hikyaku_kv_copy,
+            &raw const hikyaku_kv_copy_begin,
             &raw const hikyaku_kv_copy_end,
             &raw const hikyaku_kv_copy_failed,
         ]
