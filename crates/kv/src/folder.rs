@@ -90,6 +90,10 @@ impl Folder {
         }
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The folder of a partition's log.
     pub(crate) fn partition(&self, number: u32) -> PathBuf {
         self.path.join(number.to_string())

@@ -18,6 +18,11 @@ pub enum Notice {
         /// What it found and did.
         text: String,
     },
+    /// The snapshot of the index could not be used, so the store read its logs instead.
+    IndexRebuilt {
+        /// The file, and what is wrong with it.
+        reason: String,
+    },
     /// Work in the background has failed. The store goes on; the same work is not reported again until it has succeeded.
     Failed {
         /// The work.
@@ -70,6 +75,12 @@ impl std::fmt::Display for Notice {
                 write!(out, "{name}={value} is Tokyo Cabinet's and has no effect here")
             }
             Notice::Recovered { text } => out.write_str(text),
+            Notice::IndexRebuilt { reason } => {
+                write!(
+                    out,
+                    "the index was rebuilt from the logs, which takes longer: {reason}"
+                )
+            }
             Notice::Failed { work, error } => write!(out, "{work} failed: {error}"),
             Notice::Succeeded { work } => write!(out, "{work} succeeds again"),
             Notice::WritesRefused { reason } => write!(

@@ -10,12 +10,13 @@
 mod tokyo;
 
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use crate::durability::Sync;
 use crate::hash::{self, Hash, PARTITIONS_MAX};
 use crate::memory::{CAPACITY_MAX, CAPACITY_MIN, ITEM_SIZE_DEFAULT, ITEM_SIZE_MAX, ITEM_SIZE_MIN, Memory};
 use crate::tree::{self, Tree};
-use crate::{Compression, Error, Notice, Size, Store, parse_size};
+use crate::{Compression, Error, Notice, Size, Store, parse_duration, parse_size};
 
 /// A kind of store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +44,9 @@ const KINDS: [(Kind, &str, &[&str], &str); 3] = [
             "preallocate",
             "compaction_share",
             "kafka_writes",
+            "index_snapshot",
         ],
-        "sync, partitions, item_size_max, preallocate, compaction_share and kafka_writes",
+        "sync, partitions, item_size_max, preallocate, compaction_share, kafka_writes and index_snapshot",
     ),
     (
         Kind::Tree,
@@ -65,6 +67,7 @@ struct Values {
     preallocate: bool,
     compaction_percent: u32,
     kafka_writes: bool,
+    index_snapshot: Duration,
     compression: Compression,
     cache: Size,
 }
@@ -81,6 +84,7 @@ impl Default for Values {
             preallocate: true,
             compaction_percent: hash::COMPACTION_PERCENT,
             kafka_writes: false,
+            index_snapshot: hash::INDEX_SNAPSHOT,
             compression: Compression::default(),
             cache: Size::Bytes(tree::CACHE_DEFAULT),
         }
@@ -182,6 +186,9 @@ impl Specification {
             "evict" => values.evict = switch(key, value)?,
             "preallocate" => values.preallocate = switch(key, value)?,
             "kafka_writes" => values.kafka_writes = switch(key, value)?,
+            "index_snapshot" => {
+                values.index_snapshot = parse_duration(value).map_err(|reason| bad(&reason))?;
+            }
             "compaction_share" => {
                 let percent = value.strip_suffix('%').and_then(|digits| digits.parse().ok());
                 let percent = percent.filter(|percent| (1..=100).contains(percent));
@@ -286,12 +293,12 @@ impl Specification {
                     partitions: values.partitions,
                     preallocate: values.preallocate,
                     compaction_percent: values.compaction_percent,
+                    index_snapshot: values.index_snapshot,
                     item_size_max,
                     ..hash::Settings::default()
                 };
-                let (hash, reports) = Hash::open(&path, settings)?;
-                let notices = reports.iter().filter_map(Notice::of_recovery);
-                Ok((Store::Hash(hash), notices.collect()))
+                let (hash, notices) = Hash::open(&path, settings)?;
+                Ok((Store::Hash(hash), notices))
             }
             Kind::Tree => {
                 let settings = tree::Settings {
@@ -448,7 +455,7 @@ mod tests {
     fn hash_stores_and_their_tokyo_names() {
         let parse = |uri| Specification::parse(uri).unwrap();
         let specification = parse(
-            "hash:data/x?sync=commit&partitions=3&item_size_max=2MiB&preallocate=false&compaction_share=40%&kafka_writes=true",
+            "hash:data/x?sync=commit&partitions=3&item_size_max=2MiB&preallocate=false&compaction_share=40%&kafka_writes=true&index_snapshot=10m",
         );
         assert_eq!(
             (specification.capacity(), specification.values.item_size_max),
@@ -458,6 +465,7 @@ mod tests {
         assert!(specification.allows_kafka_writes());
         let values = specification.values;
         assert_eq!(values.compaction_percent, 40);
+        assert_eq!(values.index_snapshot, Duration::from_secs(600));
         assert_eq!((specification.kind, values.sync), (Kind::Hash, Sync::Commit));
         assert_eq!((values.partitions, values.preallocate), (Some(3), false));
         let specification = parse("casket.tch#bnum=1000000#mode=wct");
@@ -480,6 +488,7 @@ mod tests {
             ("hash:/", "names no folder of its own"),
             ("hash:a\0b", "zero byte"),
             ("hash:x?sync=always", "none, interval or commit"),
+            ("hash:x?index_snapshot=60", "\"30s\""),
             ("hash:x?partitions=0", "from 1 to 256"),
             ("hash:x?compaction_share=0%", "from 1% to 100%"),
             ("hash:x?compaction_share=101%", "from 1% to 100%"),

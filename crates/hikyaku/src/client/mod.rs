@@ -57,7 +57,7 @@ enum Command {
         /// The value; default: standard input
         value: Option<OsString>,
         /// Time to live, such as 30s or 7d; default: no expiry
-        #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
+        #[arg(long, value_name = "DURATION", value_parser = kv::parse_duration)]
         ttl: Option<Duration>,
         /// Flags stored with the value
         #[arg(long, value_name = "NUMBER", default_value_t = 0)]
@@ -85,13 +85,13 @@ enum Command {
         #[arg(required = true)]
         keys: Vec<OsString>,
         /// Time to live from now, such as 30s or 7d; default: no expiry
-        #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
+        #[arg(long, value_name = "DURATION", value_parser = kv::parse_duration)]
         ttl: Option<Duration>,
     },
     /// Delete all keys
     Flush {
         /// Flush after this time
-        #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse)]
+        #[arg(long, value_name = "DURATION", value_parser = kv::parse_duration)]
         delay: Option<Duration>,
     },
     /// Print statistics, a line each
@@ -117,7 +117,7 @@ struct Count {
     #[arg(long, value_name = "NUMBER")]
     initial: Option<u64>,
     /// Time to live of that number, such as 30s or 7d
-    #[arg(long, value_name = "DURATION", value_parser = crate::config::duration::parse, requires = "initial")]
+    #[arg(long, value_name = "DURATION", value_parser = kv::parse_duration, requires = "initial")]
     ttl: Option<Duration>,
 }
 

@@ -3,7 +3,6 @@
 //! **Invariant**: only this crate reads configuration, and a [`Config`] that was handed out has no fault that could be
 //! found without binding a socket or allocating a store.
 
-pub(crate) mod duration;
 pub(crate) mod fault;
 pub(crate) mod files;
 pub(crate) mod listen;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use toml::de::{DeTable, DeValue};
 
 use super::fault::{Faults, Origin};
-use super::{duration, spelling};
+use super::spelling;
 
 /// Byte offsets to line numbers.
 pub(crate) struct Lines {
@@ -287,7 +287,7 @@ pub(crate) fn auto_or_count(value: &DeValue<'_>) -> Result<Option<usize>, String
 pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
     match value {
         DeValue::Integer(number) => Err(format!("{number} has no unit; write \"{number}s\"")),
-        other => duration::parse(&text(other)?),
+        other => kv::parse_duration(&text(other)?),
     }
 }
 

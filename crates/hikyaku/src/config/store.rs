@@ -9,7 +9,7 @@ use super::reader::{Section, boolean, count, parsed, text};
 pub(crate) const DEFAULT_URI: &str = "memory:?capacity=25%";
 
 /// Parameters of a URI that may be keys of the table instead.
-const PARAMETERS: [&str; 10] = [
+const PARAMETERS: [&str; 11] = [
     "capacity",
     "cache",
     "compression",
@@ -20,10 +20,8 @@ const PARAMETERS: [&str; 10] = [
     "preallocate",
     "compaction_share",
     "kafka_writes",
+    "index_snapshot",
 ];
-
-/// Keys of the vocabulary which only durable engines read.
-const LATER: [&str; 1] = ["index_snapshot"];
 
 /// One store: its URI, with everything that was said beside it.
 #[derive(Clone, Debug)]
@@ -108,9 +106,6 @@ pub(crate) fn read(mut section: Section<'_>) -> Option<Store> {
         if let (Some(taken), Some(store), "capacity") = (taken, &mut store, key) {
             store.origin = taken.origin;
         }
-    }
-    for key in LATER {
-        section.later(key, key);
     }
     if let Some(Err(text)) = store.as_ref().map(Store::check) {
         let at_capacity = text.starts_with("capacity=");

@@ -191,6 +191,7 @@ impl<'s> Compactor<'s> {
         counters.bytes_read.fetch_add(read, Relaxed);
         counters.bytes_written.fetch_add(written, Relaxed);
         let (installed, rest) = self.throttle.run(|| {
+            let _no_slot_is_copied = shared.snapshots.moving.lock();
             let Some(replaced) = rewrite.install()? else {
                 return Ok(false);
             };

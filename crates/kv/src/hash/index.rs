@@ -78,6 +78,28 @@ impl Slot {
         }
     }
 
+    /// The words that a snapshot keeps: place, tag, second of last access and fingerprint.
+    #[inline]
+    pub(super) fn fields(self) -> (u64, u32, u32, u64) {
+        (self.place, self.tag, self.last_access, self.fingerprint)
+    }
+
+    /// A slot of such words.
+    #[inline]
+    pub(super) fn of_fields(place: u64, tag: u32, last_access: u32, fingerprint: u64) -> Slot {
+        Slot {
+            place,
+            tag,
+            last_access,
+            fingerprint,
+        }
+    }
+
+    #[inline]
+    pub(super) fn fingerprint(self) -> u64 {
+        self.fingerprint
+    }
+
     #[inline]
     fn is_empty(self) -> bool {
         self.place == 0
@@ -123,7 +145,7 @@ impl Slot {
         self.place = self.place & !0xff | u64::from(marks);
     }
 
-    fn set_location(&mut self, location: Location) {
+    pub(super) fn set_location(&mut self, location: Location) {
         let kept = self.place & 0xffff;
         self.place = u64::from(location.map) << 48 | u64::from(location.position) << 16 | kept;
     }
@@ -198,6 +220,16 @@ impl Index {
         prefetch(std::ptr::from_ref(&self.shards[shard_of(hash)]).cast());
     }
 
+    /// Starts loading the slot that a hash probably has, unless its shard is locked.
+    #[inline]
+    pub(super) fn prefetch_slot(&self, hash: u64) {
+        if let Some(shard) = self.shards[shard_of(hash)].0.try_lock()
+            && let Some(mask) = shard.slots.len().checked_sub(1)
+        {
+            prefetch(std::ptr::from_ref(&shard.slots[tag_of(hash) as usize & mask]).cast());
+        }
+    }
+
     /// Starts loading the record that a hash probably has, unless its shard is locked.
     #[inline]
     pub(super) fn prefetch_item(&self, hash: u64, maps: &Maps) {
@@ -242,6 +274,22 @@ impl Index {
             maps,
             hash: number as u64,
         }
+    }
+
+    /// Replaces the content of a shard, while the index is being filled.
+    pub(super) fn fill(&self, number: usize, slots: &[Slot]) {
+        let mut shard = self.shards[number].0.lock();
+        *shard = Shard::with_room(slots.len());
+        slots.iter().for_each(|slot| shard.put(*slot));
+        shard.items = slots.len();
+    }
+
+    /// Copies the slots of a shard, in the order in which [`fill`](Index::fill) is fast.
+    pub(super) fn copy(&self, number: usize, out: &mut Vec<Slot>) {
+        let shard = self.shards[number].0.lock();
+        out.extend_from_slice(&shard.slots);
+        drop(shard);
+        out.retain(|slot| !slot.is_empty());
     }
 
     /// Bytes of all slots, and the number of items.
@@ -435,6 +483,18 @@ impl Iterator for Candidates<'_> {
 }
 
 impl Shard {
+    /// An empty shard that takes some items without growing.
+    fn with_room(items: usize) -> Shard {
+        let mut length = SLOTS_MIN;
+        while items * 4 > length * 3 {
+            length *= 2;
+        }
+        Shard {
+            slots: vec![Slot::default(); if items == 0 { 0 } else { length }],
+            items: 0,
+        }
+    }
+
     fn grow(&mut self) {
         let length = (self.slots.len() * 2).max(SLOTS_MIN);
         let old = std::mem::replace(&mut self.slots, vec![Slot::default(); length]);

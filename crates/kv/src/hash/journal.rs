@@ -16,6 +16,7 @@ use parking_lot::Mutex;
 
 use super::index::Location;
 use super::maps::{Map, Maps};
+use super::snapshot::Point;
 use crate::record::{self, Facts, Flush};
 use crate::{Now, StoreError};
 
@@ -63,6 +64,20 @@ impl Journal {
     /// Takes the log: nothing can be appended any more.
     pub(super) fn take_log(&self) -> Option<Log> {
         self.writer.lock().log.take()
+    }
+
+    /// The end of the log. Every record before it is in the index, or its shard is locked.
+    pub(super) fn point(&self) -> Point {
+        let writer = self.writer.lock();
+        writer
+            .active
+            .as_ref()
+            .map_or_else(Point::default, |active| Point {
+                offset: active.map.segment.end(),
+                base: active.map.segment.base(),
+                position: active.map.segment.bytes(),
+                records: active.map.records.load(Relaxed),
+            })
     }
 
     /// Appends an item and returns where its key is.

@@ -29,15 +29,18 @@ mod maps;
 mod partition;
 mod recovery;
 mod residency;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod windows;
 mod write;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use log::storage::{Disk, Storage};
 use log::{Log, Options};
@@ -64,6 +67,8 @@ use journal::Journal;
 use lookup::{Buffer, Item, Part};
 use maps::Maps;
 pub(crate) use partition::{PARTITIONS_MAX, murmur2};
+use recovery::{Partition, Recovery, in_parallel};
+use snapshot::Snapshots;
 
 /// Values of this length and more are handed out as references to the page cache.
 const LARGE: u64 = 16 << 10;
@@ -73,6 +78,8 @@ const ITEM_OVERHEAD: u64 = 50;
 const CAS_BITS: u32 = 44;
 /// The default share of compaction.
 pub(crate) const COMPACTION_PERCENT: u32 = 25;
+/// The time between two snapshots of the index, unless configured.
+pub(crate) const INDEX_SNAPSHOT: Duration = Duration::from_secs(60);
 /// No flush is pending.
 const NEVER: u32 = u32::MAX;
 
@@ -93,6 +100,8 @@ pub(crate) struct Settings {
     pub(crate) compact: bool,
     /// The share of one core and of the device that compaction may take, in percent.
     pub(crate) compaction_percent: u32,
+    /// The time between two snapshots of the index; zero if only closing the store writes one.
+    pub(crate) index_snapshot: Duration,
 }
 
 impl Default for Settings {
@@ -105,6 +114,7 @@ impl Default for Settings {
             preallocate: true,
             compact: true,
             compaction_percent: COMPACTION_PERCENT,
+            index_snapshot: INDEX_SNAPSHOT,
         }
     }
 }
@@ -148,8 +158,9 @@ struct Shared {
     cas: Numbers,
     /// When everything shall be flushed; [`NEVER`] if not.
     flush_at: AtomicU32,
-    /// Held while a flush is made or announced.
-    flushing: Mutex<()>,
+    /// Held while a flush is made or announced: the offsets of the last one.
+    flushing: Mutex<Vec<u64>>,
+    snapshots: Snapshots,
     closed: AtomicBool,
     counters: Counters,
     flushed: Flushed,
@@ -181,7 +192,7 @@ impl Hash {
     ///
     /// # Errors
     /// The folder is in use, damaged, of another program or of a newer version, or the system refuses.
-    pub(crate) fn open(path: &Path, settings: Settings) -> Result<(Hash, Vec<log::Recovery>), Error> {
+    pub(crate) fn open(path: &Path, settings: Settings) -> Result<(Hash, Vec<Notice>), Error> {
         Hash::open_in(Arc::new(Disk), path, settings)
     }
 
@@ -193,20 +204,26 @@ impl Hash {
         storage: Arc<dyn Storage>,
         path: &Path,
         settings: Settings,
-    ) -> Result<(Hash, Vec<log::Recovery>), Error> {
+    ) -> Result<(Hash, Vec<Notice>), Error> {
         let folder = Folder::lock(storage.clone(), path, Kind::Hash)?;
         let meta = folder.read()?;
         let meta = meta.map_or_else(|| Meta::first(settings.partitions()), Meta::next);
         folder.write(meta)?;
-        let mut logs = Vec::new();
-        let mut reports = Vec::new();
-        for number in 0..meta.partitions {
-            let (log, report) =
-                Log::open_in(storage.clone(), &folder.partition(number), settings.log_options())?;
-            logs.push(log);
-            reports.push(report);
-        }
-        let shared = Arc::new(Shared::recover(folder, meta, logs, settings)?);
+        let logs = Mutex::new(BTreeMap::new());
+        in_parallel(meta.partitions as usize, |number| {
+            let opened = Log::open_in(
+                storage.clone(),
+                &folder.partition(number as u32),
+                settings.log_options(),
+            )?;
+            logs.lock().insert(number, opened);
+            Ok::<(), log::Error>(())
+        })?;
+        let (logs, reports): (Vec<_>, Vec<_>) = logs.into_inner().into_values().unzip();
+        let (shared, unused) = Shared::recover(&storage, folder, meta, logs, settings)?;
+        let shared = Arc::new(shared);
+        let mut notices: Vec<Notice> = reports.iter().filter_map(Notice::of_recovery).collect();
+        notices.extend(unused.map(|reason| Notice::IndexRebuilt { reason }));
         let hash = Hash {
             shared,
             threads: Mutex::default(),
@@ -220,8 +237,9 @@ impl Hash {
         hash.start("hash-sync", sync)
             .and_then(|()| hash.start("hash-compact", compact))
             .and_then(|()| hash.start("hash-residency", residency::run))
+            .and_then(|()| hash.start("hash-index", snapshot::run))
             .map_err(|error| folder::failed("start a thread for", path, error))?;
-        Ok((hash, reports))
+        Ok((hash, notices))
     }
 
     /// Starts a thread that ends when the store is closed.
@@ -272,20 +290,21 @@ impl Hash {
 
     #[cold]
     fn flush_due(&self, now: Now) -> Result<(), StoreError> {
-        let _one_at_a_time = self.shared.flushing.lock();
+        let mut flushed = self.shared.flushing.lock();
         let at = self.shared.flush_at.load(Ordering::Relaxed);
         if at != NEVER && now.0 >= at {
-            self.flush_now(now)?;
+            self.flush_now(now, &mut flushed)?;
         }
         Ok(())
     }
 
     /// Removes everything. All keys are locked while the flush is appended, so each write is before it or after it.
-    fn flush_now(&self, now: Now) -> Result<Commit, StoreError> {
+    fn flush_now(&self, now: Now, flushed: &mut Vec<u64>) -> Result<Commit, StoreError> {
         let shared = &*self.shared;
         let mut all = shared.index.lock_all();
-        let offsets = shared.journals.logs().map(|log| log.end()).collect();
-        shared.journals.0[0].append_flush(&shared.maps, now, &Flush::Before(offsets))?;
+        let offsets: Vec<u64> = shared.journals.logs().map(|log| log.end()).collect();
+        shared.journals.0[0].append_flush(&shared.maps, now, &Flush::Before(offsets.clone()))?;
+        *flushed = offsets;
         let (slots, items) = all.clear();
         shared.maps.count_nothing();
         shared.flush_at.store(NEVER, Ordering::Relaxed);
@@ -421,49 +440,37 @@ impl Hash {
 }
 
 impl Shared {
-    /// Reads the logs: the first partition, which has the flushes, and then the others, on all cores.
-    fn recover(folder: Folder, meta: Meta, logs: Vec<Log>, settings: Settings) -> Result<Shared, Error> {
-        let (index, maps, secrets) = (Index::new(), Maps::new(), crate::memory::secrets());
+    /// Fills the index from its snapshot and the logs. Returns the reason, too, why a snapshot was not used.
+    fn recover(
+        storage: &Arc<dyn Storage>,
+        folder: Folder,
+        meta: Meta,
+        logs: Vec<Log>,
+        settings: Settings,
+    ) -> Result<(Shared, Option<String>), Error> {
+        let (snapshots, saved) = Snapshots::open(storage, folder.path(), meta.id);
+        let secrets = RapidSecrets::seed(snapshots.seed);
         let fingerprints = secrets.reseed();
-        let recovery = recovery::Recovery {
+        let maps = Maps::new();
+        let map = |(log, number)| Partition::map(number, log, &maps, settings.segment_bytes);
+        let mut partitions: Vec<Partition> = logs.into_iter().zip(0..).map(map).collect::<Result<_, _>>()?;
+        let (index, flushes, unused) = snapshots.restore(saved, &mut partitions);
+        let recovery = Recovery {
             index: &index,
             maps: &maps,
             hashes: &|key| (hash(&secrets, key), hash(&fingerprints, key)),
-            segment_bytes: settings.segment_bytes,
         };
-        let (found, first) = recovery.read(0, &logs[0], 0)?;
-        let flushed = |number: usize| found.flushed.get(number).copied().unwrap_or(0);
-        let next = AtomicU32::new(1);
-        let done = Mutex::new(vec![first]);
-        done.lock().resize_with(logs.len(), || None);
-        let cas = AtomicU64::new(found.cas);
-        let work = || -> Result<(), log::Error> {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(log) = logs.get(number as usize) else {
-                    return Ok(());
-                };
-                let (found, active) = recovery.read(number, log, flushed(number as usize))?;
-                cas.fetch_max(found.cas, Ordering::Relaxed);
-                done.lock()[number as usize] = active;
-            }
-        };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            let handles: Vec<_> = (1..threads.min(logs.len())).map(|_| scope.spawn(work)).collect();
-            let mine = work();
-            handles.into_iter().fold(mine, |result, handle| {
-                let other = handle
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                result.and(other)
-            })
-        })?;
-        let epoch = u64::from(meta.epoch).max((cas.into_inner() >> CAS_BITS) + 1);
-        let journals = logs.into_iter().zip(done.into_inner()).zip(0..);
-        let journals =
-            journals.map(|((log, active), number)| Journal::new(number, log, settings.segment_bytes, active));
-        Ok(Shared {
+        let flushes = recovery.replay(&mut partitions, flushes)?;
+        let journals = partitions.into_iter().zip(0..);
+        let journals = journals.map(|(mut partition, number)| {
+            Journal::new(
+                number,
+                partition.log,
+                settings.segment_bytes,
+                partition.segments.pop(),
+            )
+        });
+        let shared = Shared {
             journals: Journals(journals.collect()),
             durability: Durability::new(settings.sync),
             index,
@@ -471,16 +478,18 @@ impl Shared {
             settings,
             secrets,
             fingerprints,
-            cas: Numbers::above(epoch << CAS_BITS),
-            flush_at: AtomicU32::new(found.flush_at.unwrap_or(NEVER)),
-            flushing: Mutex::default(),
+            cas: Numbers::above(u64::from(meta.epoch) << CAS_BITS),
+            flush_at: AtomicU32::new(flushes.at.unwrap_or(NEVER)),
+            flushing: Mutex::new(flushes.done),
+            snapshots,
             closed: AtomicBool::new(false),
             counters: Counters::default(),
             flushed: Flushed::default(),
             readers: Readers::default(),
             observers: Arc::default(),
             folder: Mutex::new(Some(folder)),
-        })
+        };
+        Ok((shared, unused))
     }
 }
 
@@ -609,6 +618,10 @@ impl Engine for Hash {
         // A write that was under way has its journal's lock, which taking the logs waits for.
         let logs: Vec<Log> = shared.journals.0.iter().filter_map(Journal::take_log).collect();
         let mut result = shared.durability.check();
+        if result.is_ok() {
+            // Without a snapshot, the next start takes longer.
+            let _ = shared.snapshots.write(shared, u64::MAX, &logs, Log::checkpoint);
+        }
         for log in &logs {
             result = result.and(log.close().map_err(|error| StoreError::from(&error)));
         }
@@ -649,14 +662,14 @@ impl Engine for Hash {
         self.check_writes()?;
         self.pass_time(now)?;
         let shared = &*self.shared;
-        let _one_at_a_time = shared.flushing.lock();
+        let mut flushed = shared.flushing.lock();
         match at.filter(|second| *second > now.0) {
             Some(second) => {
                 shared.journals.0[0].append_flush(&shared.maps, now, &Flush::At(second))?;
                 shared.flush_at.store(second, Ordering::Relaxed);
                 Ok(shared.durability.appended())
             }
-            None => self.flush_now(now),
+            None => self.flush_now(now, &mut flushed),
         }
     }
 

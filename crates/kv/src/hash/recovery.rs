@@ -3,16 +3,21 @@
 //! **Invariant:** the newest record of a key decides, whatever it is: the log of a partition is read in order, and a key has one
 //! partition.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use log::batch::Batch;
 use log::{Error, Location as LogLocation, Log};
+use parking_lot::Mutex;
 
 use super::index::{Index, Location, Slot};
 use super::journal::{Active, map_segment};
 use super::maps::Maps;
 use crate::KEY_LENGTH_MAX;
-use crate::record::{Facts, Flush};
+use crate::record::Flush;
+
+/// Records that are read before the first of them is applied: their slots are fetched from memory meanwhile.
+const AHEAD: usize = 32;
 
 /// The structures that recovery fills.
 pub(super) struct Recovery<'a> {
@@ -20,131 +25,244 @@ pub(super) struct Recovery<'a> {
     pub(super) maps: &'a Maps,
     /// The hash of a key, and its fingerprint.
     pub(super) hashes: &'a (dyn Fn(&[u8]) -> (u64, u64) + Sync),
-    pub(super) segment_bytes: u64,
 }
 
-/// Facts that the logs have beside the items.
+/// A partition whose segments are mapped.
+pub(super) struct Partition {
+    pub(super) log: Log,
+    pub(super) segments: Vec<Active>,
+    /// The offset of the first record that the index does not have.
+    pub(super) from: u64,
+    /// Flushes before this offset are known.
+    pub(super) known: u64,
+}
+
+/// What the logs have beside items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
-    /// The greatest CAS.
-    pub(super) cas: u64,
-    /// The last flush, and the pending one.
-    pub(super) flushed: Vec<u64>,
-    pub(super) flush_at: Option<u32>,
+pub(super) struct Flushes {
+    /// The offsets before which the last flush removed everything, per partition; empty if there was none.
+    pub(super) done: Vec<u64>,
+    /// When everything shall be flushed.
+    pub(super) at: Option<u32>,
+}
+
+impl Partition {
+    /// Maps all segments of a log.
+    ///
+    /// # Errors
+    /// A segment cannot be mapped.
+    pub(super) fn map(number: u32, log: Log, maps: &Maps, segment_bytes: u64) -> Result<Partition, Error> {
+        let segments = log.segments().into_iter().map(|segment| {
+            let path = segment.path().to_owned();
+            map_segment(maps, segment, number, segment_bytes)
+                .map_err(|error| crate::folder::failed("map", &path, error))
+        });
+        Ok(Partition {
+            segments: segments.collect::<Result<_, _>>()?,
+            from: log.start(),
+            known: 0,
+            log,
+        })
+    }
+}
+
+impl Recovery<'_> {
+    /// Reads the logs of all partitions, on all cores, and adds what they have to the index.
+    ///
+    /// A flush is found in the log of partition 0 while the others are read, too. What they have before it is then removed again.
+    ///
+    /// # Errors
+    /// A batch is damaged, or a device failed.
+    pub(super) fn replay(&self, partitions: &mut [Partition], known: Flushes) -> Result<Flushes, Error> {
+        let found = self.replay_once(partitions, &known)?;
+        if found.done == known.done {
+            return Ok(found);
+        }
+        self.index.lock_all().clear();
+        self.maps.count_nothing();
+        for (partition, flushed) in partitions.iter_mut().zip(&found.done) {
+            partition.begin_at(*flushed);
+        }
+        self.replay_once(partitions, &found)
+    }
+
+    fn replay_once(&self, partitions: &[Partition], known: &Flushes) -> Result<Flushes, Error> {
+        let flushes = Mutex::new(known.clone());
+        in_parallel(partitions.len(), |number| {
+            let partition = &partitions[number];
+            let mut reader = Reader {
+                recovery: self,
+                partition,
+                at: 0,
+                pending: Vec::with_capacity(AHEAD),
+                flushes: known.clone(),
+            };
+            reader.read()?;
+            if number == 0 {
+                *flushes.lock() = reader.flushes;
+            }
+            Ok(())
+        })?;
+        Ok(flushes.into_inner())
+    }
+}
+
+impl Partition {
+    /// Lets the index have nothing of this partition.
+    pub(super) fn forget(&mut self) {
+        self.known = 0;
+        for segment in &self.segments {
+            segment.map.live.store(0, Relaxed);
+            segment.map.cleaned.store(0, Relaxed);
+        }
+        self.begin_at(0);
+    }
+
+    /// Lets the index have nothing of the records before an offset, which are flushed, nor of those behind it, which are to be read.
+    fn begin_at(&mut self, flushed: u64) {
+        self.from = flushed;
+        for segment in &self.segments {
+            let map = &segment.map;
+            // Flushed records are not read; one stands for all of them.
+            map.records
+                .store(u64::from(map.segment.base() < flushed), Relaxed);
+            map.held.store(0, Relaxed);
+        }
+    }
 }
 
 /// One partition being read.
 struct Reader<'a> {
     recovery: &'a Recovery<'a>,
-    segments: Vec<Active>,
-    /// The segment being read, as an index into `segments`.
+    partition: &'a Partition,
+    /// The segment being read, as an index into the partition's.
     at: usize,
-    /// Records before this offset are flushed.
-    from: u64,
-    found: Found,
+    /// Records that have been read and not applied.
+    pending: Vec<Pending>,
+    flushes: Flushes,
 }
 
-impl Recovery<'_> {
-    /// Reads the log of a partition from `flushed` on, and returns its last segment, too.
-    ///
-    /// # Errors
-    /// A batch is damaged, or a segment cannot be mapped.
-    pub(super) fn read(
-        &self,
-        partition: u32,
-        log: &Log,
-        flushed: u64,
-    ) -> Result<(Found, Option<Active>), Error> {
-        let mut segments = Vec::new();
-        for segment in log.segments() {
-            let (path, has_flushed) = (segment.path().to_owned(), segment.base() < flushed);
-            let active = map_segment(self.maps, segment, partition, self.segment_bytes);
-            let active = active.map_err(|error| crate::folder::failed("map", &path, error))?;
-            // Flushed records are not read; one stands for all of them.
-            active.map.records.store(u64::from(has_flushed), Relaxed);
-            segments.push(active);
-        }
-        let mut reader = Reader {
-            recovery: self,
-            segments,
-            at: 0,
-            from: flushed,
-            found: Found::default(),
-        };
-        let start = log.start().max(flushed.min(log.end()));
-        log.scan(start, |location, batch| {
-            reader.visit(location, batch);
-            Ok::<(), Error>(())
-        })?;
-        // A log may be larger than the page cache.
-        for segment in &reader.segments {
-            segment.map.forget_evicted();
-        }
-        Ok((reader.found, reader.segments.pop()))
-    }
+/// A record that has been read.
+struct Pending {
+    hash: u64,
+    slot: Slot,
+    /// False for a tombstone.
+    item: bool,
 }
 
 impl Reader<'_> {
+    fn read(&mut self) -> Result<(), Error> {
+        let log = &self.partition.log;
+        let from = log.start().max(self.partition.from.min(log.end()));
+        log.scan(from, |location, batch| {
+            self.visit(location, batch);
+            Ok::<(), Error>(())
+        })?;
+        self.apply();
+        // A log may be larger than the page cache.
+        for segment in &self.partition.segments {
+            segment.map.forget_evicted();
+        }
+        Ok(())
+    }
+
     fn visit(&mut self, location: LogLocation, batch: &Batch<'_>) {
-        while self.segments[self.at].id != location.segment && self.at + 1 < self.segments.len() {
+        let segments = &self.partition.segments;
+        while segments[self.at].id != location.segment && self.at + 1 < segments.len() {
             self.at += 1;
         }
+        let Active { number, map, .. } = &segments[self.at];
+        let mut count = 0;
         let end = location.position + location.bytes;
-        self.segments[self.at].map.passed(location.position..end);
+        map.passed(location.position..end);
         // The checksum matched. Batches that cannot be read were compressed by a producer of Kafka, and have no items.
         let records = batch.records().into_iter().flatten();
         for record in records.map_while(Result::ok) {
-            let (Some(key), true) = (record.key, record.offset >= self.from) else {
+            let (Some(key), true) = (record.key, record.offset >= self.partition.from) else {
                 continue;
             };
             if batch.header().attributes.is_control() {
-                self.control(key, record.value.unwrap_or_default());
+                if record.offset >= self.partition.known {
+                    self.note_flush(key, record.value.unwrap_or_default());
+                }
                 continue;
             }
             if key.len() > KEY_LENGTH_MAX {
                 continue;
             }
-            self.segments[self.at].map.records.fetch_add(1, Relaxed);
-            let facts = record.value.map(|_| Facts::of(&record));
+            count += 1;
+            let (hash, fingerprint) = (self.recovery.hashes)(key);
+            self.recovery.index.prefetch_slot(hash);
             let within = key.as_ptr() as u64 - batch.bytes().as_ptr() as u64;
-            self.apply(key, facts, location.position + within, record.timestamp);
-        }
-    }
-
-    /// The key now has this record.
-    fn apply(&mut self, key: &[u8], facts: Option<Facts>, position: u64, timestamp: i64) {
-        let Recovery {
-            index, maps, hashes, ..
-        } = self.recovery;
-        let (hash, fingerprint) = hashes(key);
-        let mut guard = index.lock(hash, maps);
-        let old = guard.find_blindly(fingerprint);
-        match (facts, old) {
-            (Some(facts), old) => {
-                self.found.cas = self.found.cas.max(facts.cas);
-                let location = Location {
-                    map: self.segments[self.at].number,
-                    position: position as u32,
-                };
-                let second = u32::try_from(timestamp / 1000).unwrap_or_default();
-                guard.place(old, Slot::new(hash, fingerprint, location, key.len(), second));
+            let location = Location {
+                map: *number,
+                position: (location.position + within) as u32,
+            };
+            let second = u32::try_from(record.timestamp / 1000).unwrap_or_default();
+            self.pending.push(Pending {
+                hash,
+                slot: Slot::new(hash, fingerprint, location, key.len(), second),
+                item: record.value.is_some(),
+            });
+            if self.pending.len() == AHEAD {
+                self.apply();
             }
-            (None, Some(old)) => guard.remove(old),
-            (None, None) => {}
+        }
+        map.records.fetch_add(count, Relaxed);
+    }
+
+    /// Lets each key have its record.
+    fn apply(&mut self) {
+        let Recovery { index, maps, .. } = self.recovery;
+        for Pending { hash, slot, item } in self.pending.drain(..) {
+            let mut guard = index.lock(hash, maps);
+            match (item, guard.find_blindly(slot.fingerprint())) {
+                (true, old) => guard.place(old, slot),
+                (false, Some(old)) => guard.remove(old),
+                (false, None) => {}
+            }
         }
     }
 
-    fn control(&mut self, key: &[u8], value: &[u8]) {
+    fn note_flush(&mut self, key: &[u8], value: &[u8]) {
         match Flush::decode(key, value) {
-            Some(Flush::At(second)) => self.found.flush_at = Some(second),
+            Some(Flush::At(second)) => self.flushes.at = Some(second),
             Some(Flush::Before(offsets)) => {
-                let mut all = self.recovery.index.lock_all();
-                all.clear();
-                self.recovery.maps.count_nothing();
-                self.found.flush_at = None;
-                self.found.flushed = offsets;
+                self.flushes = Flushes {
+                    done: offsets,
+                    at: None,
+                };
             }
             None => {}
         }
     }
+}
+
+/// Does some pieces of work by number, on all cores.
+///
+/// # Errors
+/// The first error; some pieces may not have been done then.
+pub(super) fn in_parallel<E: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    let run = || -> Result<(), E> {
+        loop {
+            match next.fetch_add(1, Relaxed) {
+                number if number < count => work(number)?,
+                _ => return Ok(()),
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(run)).collect();
+        others.into_iter().fold(run(), |result, other| {
+            let other = other
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            result.and(other)
+        })
+    })
 }

@@ -128,6 +128,16 @@ pub(super) fn compact(hash: &Hash) -> usize {
     runs
 }
 
+/// Writes a snapshot of the index if anything has changed since the last one.
+pub(super) fn snapshot(hash: &Hash) {
+    let logs: Vec<Log> = hash.shared.journals.logs().collect();
+    let sync = |log: &Log| log.sync().map(drop);
+    hash.shared
+        .snapshots
+        .write(&hash.shared, u64::MAX, &logs, sync)
+        .unwrap();
+}
+
 /// Waits for a future on this thread.
 pub(super) fn wait<F: Future>(future: F) -> F::Output {
     use std::task::{Context, Poll, Wake};
@@ -391,6 +401,7 @@ impl World {
             26 if self.below(10) == 0 => self.flush(),
             27 if self.below(3) == 0 => self.reopen(),
             28 if self.below(3) == 0 => self.compact(),
+            29 if self.below(2) == 0 => snapshot(&self.hash),
             _ => self.check(&key),
         }
         self.age();

@@ -16,7 +16,7 @@ mod window;
 
 use std::fmt::Debug;
 use std::io::{self, IoSlice};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use disk::Disk;
@@ -170,7 +170,10 @@ pub trait File: Debug + Send + Sync {
 }
 
 /// Reads until the buffer is full or the file ends, and returns the number of bytes.
-pub(crate) fn read_full(file: &dyn File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
+///
+/// # Errors
+/// Those of the system.
+pub fn read_full(file: &dyn File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < buffer.len() {
         match file.read_at(&mut buffer[done..], position + done as u64)? {
@@ -185,11 +188,7 @@ pub(crate) fn read_full(file: &dyn File, buffer: &mut [u8], position: u64) -> io
 ///
 /// # Errors
 /// The first error; bytes of the parts may have been written by then.
-pub(crate) fn write_full(
-    file: &dyn File,
-    mut parts: &mut [IoSlice<'_>],
-    mut position: u64,
-) -> io::Result<()> {
+pub fn write_full(file: &dyn File, mut parts: &mut [IoSlice<'_>], mut position: u64) -> io::Result<()> {
     IoSlice::advance_slices(&mut parts, 0);
     while !parts.is_empty() {
         let most = parts.len().min(PARTS_MAX);
@@ -240,7 +239,7 @@ pub fn write_whole(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> io::Resu
 }
 
 /// The name under which a file is written before it gets its own. Opening a log removes such files.
-pub(crate) fn temporary(path: &Path) -> std::path::PathBuf {
+pub fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(TEMPORARY_SUFFIX);
     name.into()

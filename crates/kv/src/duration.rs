@@ -11,8 +11,8 @@ const UNITS: [(&str, u64); 5] = [
 ];
 const RIGHT: &str = "write a number and a unit, such as \"500ms\", \"30s\", \"10m\", \"1h\" or \"7d\"";
 
-/// Parses a duration. The error names the remedy.
-pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+/// Reads a duration, such as `500ms` or `1h30m`. The error names the remedy.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let mut rest = text;
     let mut total_ms: u64 = 0;
     loop {
@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::parse_duration as parse;
     use std::time::Duration;
 
     #[test]
