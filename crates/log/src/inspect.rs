@@ -290,6 +290,26 @@ impl<'f> Walk<'f> {
         }
     }
 
+    /// The position and the offset of the first whole batch behind a damaged one, which begins at `position` and should have had
+    /// the offset `expected`.
+    pub(crate) fn behind(
+        file: &'f dyn File,
+        position: u64,
+        expected: u64,
+        end: u64,
+        end_offset: u64,
+    ) -> io::Result<Option<(u64, u64)>> {
+        let walk = Walk {
+            file,
+            position,
+            expected: Some(expected),
+            limit: end_offset,
+            end,
+            found: None,
+        };
+        walk.search(position)
+    }
+
     /// The end of the pieces: that of the file, or of what is used of it.
     pub(crate) fn end(&self) -> u64 {
         self.end

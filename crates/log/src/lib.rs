@@ -99,4 +99,5 @@ pub use read::{Extent, Location, Timed};
 pub use repair::{Repaired, repair};
 pub use report::{Cut, Damage, Recovery};
 pub use rewrite::{Candidate, Judge, Moved, Replaced, Rewrite, Verdict};
+pub use scan::Unreadable;
 pub use segment::{Segment, SegmentId};
