@@ -36,7 +36,8 @@
 //! three passes: the first is cold and fetches the entry; the second runs the closure, sends its decision on the condition that the
 //! entry has not changed, and is cold again; the third finds in the set that the decision was applied, runs the closure on the
 //! same entry to have its answer once more, and returns. If the condition failed, the set has the new entry, and the second pass is
-//! repeated.
+//! repeated. The conditional writes of several commands are sent together if the caller lets them
+//! [begin](Warm::begin_writes) before their turns.
 //!
 //! # Errors
 //! Every call can fail. [`StoreError::Io`], [`Full`](StoreError::Full) and [`Unavailable`](StoreError::Unavailable) must reach the
@@ -145,6 +146,12 @@ pub trait Engine: Send + Sync {
     /// needs them returns them.
     fn fetch(&self, warm: Warm) -> Fetch {
         Fetch::done(warm)
+    }
+
+    /// True if a conditional write is sent by a fetch of its own, so that it is worth to let those of several commands
+    /// [begin](Warm::begin_writes) at once.
+    fn sends_conditional_writes(&self) -> bool {
+        false
     }
 
     /// Begins a commit of everything written so far, unless the engine commits by itself.

@@ -129,6 +129,10 @@ impl Engine for Store {
         dispatch!(self, engine => engine.fetch(warm))
     }
 
+    fn sends_conditional_writes(&self) -> bool {
+        dispatch!(self, engine => engine.sends_conditional_writes())
+    }
+
     fn begin_commit(&self) {
         dispatch!(self, engine => engine.begin_commit());
     }

@@ -13,7 +13,7 @@
     allow(dead_code, reason = "only other machines are sent conditional writes")
 )]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
@@ -31,6 +31,8 @@ pub struct Warm {
     wants: RefCell<Wants>,
     entries: RefCell<HashMap<Box<[u8]>, Warmed>>,
     page: RefCell<Option<(Cursor, Result<Page, StoreError>)>>,
+    /// Updates only begin, see [`begin_writes`](Warm::begin_writes).
+    beginning: Cell<bool>,
 }
 
 /// The wants of a fetch.
@@ -131,6 +133,33 @@ impl Warm {
     #[must_use]
     pub fn wanted(&self) -> usize {
         self.wants.borrow().items.len()
+    }
+
+    /// Lets updates with this set, while `f` runs, do no more than note the conditional writes that they come to, so that the next
+    /// fetch sends them together. Each is [`Cold`](crate::Answer::Cold) and is to be repeated in its turn. Only for engines that
+    /// [send conditional writes](crate::Engine::sends_conditional_writes), and for the first command of each key: a later one
+    /// depends on it.
+    pub fn begin_writes(&self, f: impl FnOnce()) {
+        self.beginning.set(true);
+        f();
+        self.beginning.set(false);
+    }
+
+    /// True if updates only begin.
+    pub(crate) fn is_beginning(&self) -> bool {
+        self.beginning.get()
+    }
+
+    /// The item of a key that was fetched, and that no write has begun for, without using it.
+    pub(crate) fn peek_unwritten(&self, key: &[u8], need: Need) -> Option<Option<Arc<OwnedEntry>>> {
+        if self.wants.borrow().writes.iter().any(|write| *write.key == *key) {
+            return None;
+        }
+        let entries = self.entries.borrow();
+        match entries.get(key).filter(|warmed| warmed.need >= need)?.fetched {
+            Fetched::Item(ref item) => Some(item.clone()),
+            _ => None,
+        }
     }
 
     /// Notes that an item is needed once more.

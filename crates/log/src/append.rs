@@ -142,6 +142,22 @@ impl Log {
         }
         Ok(())
     }
+
+    /// Frees the space that was allocated behind the last append, as far as the next one. Useful for a log that has been quiet
+    /// for some time.
+    ///
+    /// # Errors
+    /// The log refuses writes, or the system refuses; nothing is lost then.
+    pub fn trim(&self) -> Result<(), Error> {
+        self.shared.failure.check()?;
+        let mut writer = self.shared.writer.lock();
+        let bytes = writer.active.bytes();
+        if writer.allocated == bytes || writer.allocated == u64::MAX {
+            return Ok(());
+        }
+        writer.unmap();
+        writer.file.set_length(bytes).doing("cut", writer.active.path())
+    }
 }
 
 impl Shared {

@@ -43,6 +43,28 @@ fn small_appends_are_no_operations_on_files() {
 }
 
 #[test]
+fn a_quiet_log_can_give_back_the_space_ahead() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = Folder::new();
+    let (log, _) = Log::open(folder.path(), large()).unwrap();
+    let path = log.segments()[0].path().to_owned();
+    let allocated = || std::fs::metadata(&path).unwrap().blocks() * 512;
+    log.trim().unwrap();
+    for round in 0..3 {
+        append_numbers(&log, 10 * round..10 * (round + 1));
+        let before = allocated();
+        log.trim().unwrap();
+        assert_eq!(segment_length(&log), log.bytes());
+        assert!(allocated() <= 8192, "{} of {before} bytes are left", allocated());
+    }
+    let expected = all(&log);
+    assert_eq!(expected.len(), 30);
+    drop(log);
+    let (log, _) = Log::open(folder.path(), large()).unwrap();
+    assert_eq!(all(&log), expected);
+}
+
+#[test]
 fn a_killed_process_leaves_zeros_which_are_no_fault() {
     let folder = Folder::new();
     let (log, _) = Log::open(folder.path(), large()).unwrap();

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use io::{Again, Exchange, Output, Stream, Took};
+use kv::Engine;
 
 use crate::context::Context;
 use crate::endpoint::{Endpoint, Login};
@@ -207,6 +208,9 @@ fn prepare_to_wait(
         took.again = Again::Room;
         if is_all_used {
             waits.cover(protocol.look_ahead(exchange, &input[took.consumed..]));
+        } else if exchange.store().sends_conditional_writes() {
+            let rest = &input[took.consumed..];
+            protocol.begin_writes(exchange, &rest[..waits.covered().min(rest.len())]);
         }
     }
     match waits.take_commit() {

@@ -41,6 +41,15 @@ impl Protocol {
             Protocol::Unknown => 0,
         }
     }
+
+    /// Begins the conditional writes of commands for which items were fetched.
+    pub(crate) fn begin_writes(&self, exchange: &Exchange<'_>, input: &[u8]) {
+        exchange.waits().warm.begin_writes(|| match self {
+            Protocol::Text(state) => state.begin_writes(exchange, input),
+            Protocol::Binary(state) => state.begin_writes(exchange, input),
+            Protocol::Unknown => {}
+        });
+    }
 }
 
 /// Whether a TLS handshake begins here: a record of type 22 and version 3. No command begins with a control character.

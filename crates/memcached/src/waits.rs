@@ -12,6 +12,7 @@
 //! **Invariant:** a connection has no [`Waits`] while nothing is left to do between two exchanges.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::ops::Range;
 
 use io::Output;
@@ -50,6 +51,17 @@ struct Promise {
     /// Where it is in the buffer of the output.
     range: Range<usize>,
     protocol: Reply,
+}
+
+/// The keys of commands whose turns have not come.
+#[derive(Default)]
+pub(crate) struct Keys(HashSet<Box<[u8]>>);
+
+impl Keys {
+    /// Notes a key; returns true if no earlier command has it.
+    pub(crate) fn is_first(&mut self, key: &[u8]) -> bool {
+        self.0.insert(key.into())
+    }
 }
 
 /// How a failure is told in place of a reply.
@@ -137,6 +149,11 @@ impl Waits {
             self.warm.clear();
         }
         covered == 0
+    }
+
+    /// Bytes of input for whose commands items were fetched.
+    pub(crate) fn covered(&self) -> usize {
+        self.covered.get()
     }
 
     /// Notes for how much of the input items are about to be fetched.

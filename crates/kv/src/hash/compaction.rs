@@ -97,6 +97,10 @@ impl<'s> Compactor<'s> {
         self.resting.retain(|_, until| *until > now);
         for (number, log) in self.shared.journals.logs().enumerate() {
             let is_quiet = before.get(number).is_some_and(|end| *end == log.end());
+            if is_quiet {
+                // Space that is allocated ahead may be many times that of the items. It is an optimization: no harm if it fails.
+                let _ = log.trim();
+            }
             loop {
                 match self.compact(number as u32, &log, is_quiet) {
                     Ok(ControlFlow::Continue(true)) => {

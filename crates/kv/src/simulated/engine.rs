@@ -171,6 +171,13 @@ impl Simulated {
             let entry = item.map(|item| item.entry(access.need == Need::Value));
             f(entry.as_ref())
         };
+        if warm.is_beginning() {
+            if let Some(seen) = warm.peek_unwritten(key.bytes, access.need) {
+                let (decision, _) = look(&seen);
+                self.begin_write(key, access.now, seen, decision, warm);
+            }
+            return Ok(Answer::Cold);
+        }
         let fetched = warm.take(key.bytes, access.need);
         if let Some(Fetched::Applied { seen, cas, commit }) = fetched {
             let (_, answer) = look(&seen);
@@ -203,6 +210,26 @@ impl Simulated {
                 warm.want(key.bytes, Need::Value);
                 Ok(Answer::Cold)
             }
+        }
+    }
+
+    /// Notes a conditional write to be sent, unless it changes nothing or is refused: its command finds that out in its turn.
+    fn begin_write(
+        &self,
+        key: &Key<'_>,
+        now: Now,
+        seen: Option<Arc<OwnedEntry>>,
+        decision: Decision<'_>,
+        warm: &Warm,
+    ) {
+        let live = seen.as_ref().filter(|item| !item.expiry.passed(now));
+        if self.refuses_writes().is_none()
+            && let Ok(Effect::Replace(new)) = self.effect(key, now, live, decision)
+        {
+            // What was fetched for later commands will be old by then.
+            warm.forget(key.bytes);
+            let key = key.bytes.into();
+            warm.want_write(Write { key, seen, new });
         }
     }
 
@@ -363,6 +390,10 @@ impl Engine for Simulated {
             }
             Delivered(mailbox)
         })
+    }
+
+    fn sends_conditional_writes(&self) -> bool {
+        true
     }
 
     fn begin_commit(&self) {

@@ -1,12 +1,12 @@
 //! What the requests in the input will need, noted so that all of it is fetched at once.
 
-use kv::{Engine, Need};
+use kv::{Engine, Need, Payload};
 use wire::Parsed;
 use wire::memcached::binary::{Operation, Request, StoreVerb};
 
-use super::{State, parse};
+use super::{State, delete, parse, rare, store};
 use crate::operations::Exchange;
-use crate::waits::FETCH_MAX;
+use crate::waits::{FETCH_MAX, Keys};
 
 impl State {
     /// Notes what the next requests need; returns the number of bytes of their input.
@@ -24,6 +24,54 @@ impl State {
         }
         at.min(input.len())
     }
+
+    /// Begins the conditional writes of requests for which items were fetched. A request whose key another one before it has is left
+    /// for its turn, and so is everything behind a request that is not about keys.
+    pub(crate) fn begin_writes(&self, exchange: &Exchange<'_>, input: &[u8]) {
+        if self.swallow > 0 {
+            return;
+        }
+        let mut seen = Keys::default();
+        let mut at = 0;
+        // Nothing is said before a request's turn.
+        let mut unsaid = Vec::new();
+        while at < input.len()
+            && let Parsed::Done(Ok(request), used) = parse(exchange, &input[at..])
+            && let Some(value) = input[at + used..].get(..request.value_length as usize)
+            && is_about_a_key(&request)
+        {
+            if seen.is_first(request.key) && need(&request) != Need::Nothing {
+                begin(exchange, &request, value, &mut unsaid);
+            }
+            at += used + value.len();
+        }
+        debug_assert!(unsaid.is_empty(), "a write that begins has no reply");
+    }
+}
+
+/// Begins what a request writes.
+fn begin(exchange: &Exchange<'_>, request: &Request<'_>, value: &[u8], unsaid: &mut Vec<u8>) {
+    match request.operation {
+        Operation::Store { .. } | Operation::Concatenate(_) => {
+            store::finish(exchange, request, Payload::Parts(&[value]), unsaid);
+        }
+        Operation::Delete => delete(exchange, request, unsaid),
+        Operation::Arithmetic { .. } => rare::arithmetic(exchange, request, unsaid),
+        _ => {}
+    }
+}
+
+fn is_about_a_key(request: &Request<'_>) -> bool {
+    matches!(
+        request.operation,
+        Operation::Get { .. }
+            | Operation::GetAndTouch { .. }
+            | Operation::Touch { .. }
+            | Operation::Store { .. }
+            | Operation::Concatenate(_)
+            | Operation::Delete
+            | Operation::Arithmetic { .. }
+    )
 }
 
 fn need(request: &Request<'_>) -> Need {

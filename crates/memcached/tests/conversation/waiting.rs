@@ -176,6 +176,66 @@ fn pipelined_commands_overlap() {
     }
 }
 
+/// Each of them took a round of its own for its condition, one after another.
+#[test]
+fn pipelined_conditional_writes_overlap() {
+    let server = Server::start();
+    let mut client = server.connect();
+    client.expect(
+        &lines(100, |n| set(&format!("k{n}"), "1")),
+        &"STORED\r\n".repeat(100),
+    );
+    let cases: [(fn(usize) -> String, &str); 8] = [
+        (|n| format!("incr k{n} 1\r\n"), "2\r\n"),
+        (|n| format!("append k{n} 0 0 1\r\nx\r\n"), "STORED\r\n"),
+        (|n| format!("replace k{n} 0 0 1\r\n7\r\n"), "STORED\r\n"),
+        (|n| format!("touch k{n} 1000\r\n"), "TOUCHED\r\n"),
+        (|n| format!("ma k{n}\r\n"), "HD\r\n"),
+        (|n| format!("ms k{n} 1 MP\r\n3\r\n"), "HD\r\n"),
+        (|n| format!("add n{n} 0 0 1\r\n1\r\n"), "STORED\r\n"),
+        (|n| format!("delete k{n}\r\n"), "DELETED\r\n"),
+    ];
+    for (command, reply) in cases {
+        let commands = lines(100, command);
+        let count = requests(&server, || client.expect(&commands, &reply.repeat(100)));
+        assert!(count <= 6, "{count} requests for {commands:.20}");
+    }
+    let mut frames = Vec::new();
+    for n in 0..100 {
+        client::binary::key(&mut frames, Opcode::DELETE, n, format!("n{n}").as_bytes());
+    }
+    let mut client = server.connect();
+    let count = requests(&server, || {
+        client.send(&frames);
+        for n in 0..100_u32 {
+            let frame = client.bytes(24);
+            assert_eq!(
+                (&frame[6..8], &frame[12..16]),
+                (&[0, 0][..], &n.to_be_bytes()[..])
+            );
+        }
+    });
+    assert!(count <= 6, "{count} requests");
+    assert_eq!(server.machine.len(), 0);
+}
+
+/// Writes that begin before their turns must not overtake a command on which they depend.
+#[test]
+fn conditional_writes_keep_their_order_where_it_matters() {
+    let server = Server::start();
+    let mut client = server.connect();
+    client.expect(&(set("a", "1") + &set("b", "10")), "STORED\r\nSTORED\r\n");
+    client.expect(
+        "incr a 1\r\nincr a 1\r\nget b\r\nincr b 1\r\nget a b\r\nset b 0 0 2\r\n20\r\nincr b 1\r\nappend a 0 0 1\r\n0\r\nincr a 1\r\n",
+        "2\r\n3\r\nVALUE b 0 2\r\n10\r\nEND\r\n11\r\nVALUE a 0 1\r\n3\r\nVALUE b 0 2\r\n11\r\nEND\r\nSTORED\r\n21\r\nSTORED\r\n31\r\n",
+    );
+    // What comes behind a flush must find nothing.
+    client.expect(
+        "incr a 1\r\nflush_all\r\nincr b 1\r\nadd a 0 0 1\r\n5\r\ndelete b\r\nadd b 0 0 3\r\nabcnonsense\r\nincr a 1\r\n",
+        "32\r\nOK\r\nNOT_FOUND\r\nSTORED\r\nNOT_FOUND\r\nCLIENT_ERROR bad data chunk\r\nERROR\r\n6\r\n",
+    );
+}
+
 #[test]
 fn pipelined_binary_commands_overlap() {
     let server = Server::start();
