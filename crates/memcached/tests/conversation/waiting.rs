@@ -185,7 +185,8 @@ fn pipelined_conditional_writes_overlap() {
         &lines(100, |n| set(&format!("k{n}"), "1")),
         &"STORED\r\n".repeat(100),
     );
-    let cases: [(fn(usize) -> String, &str); 8] = [
+    type Command = fn(usize) -> String;
+    let cases: [(Command, &str); 8] = [
         (|n| format!("incr k{n} 1\r\n"), "2\r\n"),
         (|n| format!("append k{n} 0 0 1\r\nx\r\n"), "STORED\r\n"),
         (|n| format!("replace k{n} 0 0 1\r\n7\r\n"), "STORED\r\n"),
