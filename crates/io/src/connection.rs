@@ -99,7 +99,14 @@ impl Connection {
     /// Tells the loop what this connection holds now.
     #[inline]
     pub(crate) fn account(&mut self) -> Result<(), Error> {
-        let held = self.input.held()
+        self.account_with(0)
+    }
+
+    /// The same with bytes that the stream's user keeps.
+    #[inline]
+    pub(crate) fn account_with(&mut self, more: usize) -> Result<(), Error> {
+        let held = more
+            + self.input.held()
             + self.queue.as_ref().map_or(0, |queue| queue.held())
             + self.tls.as_ref().map_or(0, |tls| tls.held())
             + self.replies.as_ref().map_or(0, |replies| replies.borrow().held());

@@ -153,8 +153,9 @@ impl Output {
         other.clear();
     }
 
-    /// Bytes of memory that it keeps.
-    pub(crate) fn held(&self) -> usize {
+    /// Bytes of memory that it keeps; shared bytes and files are not its own.
+    #[must_use]
+    pub fn held(&self) -> usize {
         self.bytes.capacity() + self.piece_memory
     }
 

@@ -5,6 +5,7 @@
 
 use std::future::{Future, poll_fn};
 use std::os::fd::OwnedFd;
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -171,6 +172,26 @@ impl Stream {
             Poll::Ready(piece.take().map_or(Ok(()), |piece| self.connection.send(piece)))
         })
         .await
+    }
+
+    /// Waits for something else, such as a commit, while the caller keeps output for the stream: memory that counts against
+    /// [`held_max`](crate::Config::held_max) meanwhile, like output that the kernel does not accept.
+    ///
+    /// # Errors
+    /// The stream has to end: it would hold too much, or its deadline has passed. The wait is given up then.
+    pub async fn wait_holding<F: Future>(&mut self, bytes: usize, wait: F) -> Result<F::Output, Error> {
+        let mut wait = pin!(wait);
+        self.connection.account_with(bytes)?;
+        let result = poll_fn(|context| {
+            if let Poll::Ready(done) = wait.as_mut().poll(context) {
+                return Poll::Ready(Ok(done));
+            }
+            self.connection.poll_faults(context).map(Err)
+        })
+        .await;
+        // Less than before is always accepted.
+        self.connection.account()?;
+        result
     }
 
     /// Waits until the kernel has taken everything.

@@ -27,7 +27,8 @@ pub(crate) async fn settle(
         next = match next {
             Next::Commit(held) => {
                 let mut held: Held = *held;
-                let committed = committed(context, held.commit).await;
+                let wait = committed(context, held.commit);
+                let committed = stream.wait_holding(held.bytes(), wait).await?;
                 send(stream, held.settle(committed)).await?;
                 held.then
             }

@@ -168,6 +168,11 @@ impl Waits {
 }
 
 impl Held {
+    /// Bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.output.held() + self.promises.capacity() * size_of::<Promise>()
+    }
+
     /// The output to send, now that the commit has succeeded or failed.
     pub(crate) fn settle(&mut self, committed: Result<(), StoreError>) -> Output {
         if let Err(error) = committed {

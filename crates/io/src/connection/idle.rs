@@ -1,5 +1,7 @@
 //! Idleness, deadlines and eviction: why a connection ends although its peer has not ended it.
 
+use std::task::{Context, Poll};
+
 use super::Connection;
 use crate::Error;
 use crate::core::{DISPLACED, EVICTED, EXPIRED, LATE, READABLE, WRITABLE};
@@ -28,6 +30,17 @@ impl Connection {
             return self.check_idle();
         }
         Ok(())
+    }
+
+    /// Waits until something speaks against the connection.
+    pub(crate) fn poll_faults(&mut self, context: &Context<'_>) -> Poll<Error> {
+        match self.check_faults() {
+            Err(error) => Poll::Ready(error),
+            Ok(()) => {
+                self.wire.source.wait(context, 0);
+                Poll::Pending
+            }
+        }
     }
 
     /// Ends a connection whose peer owes us something: to read what was sent, or else a request. A peer that does either
