@@ -1,13 +1,12 @@
 //! Integers in bases that are powers of two, where a negative number is its two's complement.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, append};
 use crate::fixed::in_little_room;
 use crate::hex;
 use crate::layout::Layout;
 use crate::scratch::Digits;
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Binary, LowerHex, Octal, UpperHex};
-use crate::text::append;
 use crate::word::{Lead, Word};
 use core::fmt::Arguments;
 

@@ -250,7 +250,7 @@ impl<'r, 's> Cursor<'r, 's> {
     /// Appends literal text of the format that is long or contains other characters than ASCII.
     #[inline(always)]
     pub fn __text(&mut self, text: &str) {
-        self.hand(|out| crate::text::append(out, Lead::EMPTY, text.as_bytes()));
+        self.hand(|out| append(out, Lead::EMPTY, text.as_bytes()));
     }
 
     /// Appends short literal text of the format.
@@ -349,4 +349,18 @@ fn spill<'r, 's>(out: Cursor<'r, 's>, bytes: &[u8]) -> Cursor<'r, 's> {
 fn ends(room: &mut [MaybeUninit<u8>]) -> (*mut u8, *mut u8) {
     let ends = room.as_mut_ptr_range();
     (ends.start.cast(), ends.end.cast())
+}
+
+/// Appends bytes; if the buffer holds text, they are those of a `str`.
+#[inline(never)]
+pub(crate) fn append<'r, 's>(out: Cursor<'r, 's>, lead: Lead, bytes: &[u8]) -> Cursor<'r, 's> {
+    out.bytes_or(lead.word(), bytes, |out| append_in_little_room(out, lead, bytes))
+}
+
+#[cold]
+#[inline(never)]
+fn append_in_little_room<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, bytes: &[u8]) -> Cursor<'r, 's> {
+    out.word(lead.word());
+    out.bytes(bytes);
+    out
 }

@@ -10,6 +10,7 @@
 //! and above; `docs/guide/digits.md` has the proof. `tests/exhaustive.rs` compares both writers' formats with `core`.
 
 use crate::cursor::{Cursor, by_core};
+use crate::decimals::{DECIMALS_MAX, POWERS_OF_TEN, zero_padded};
 use crate::digits::{self, Fill};
 use crate::fixed;
 use crate::integer::unsigned_64;
@@ -19,9 +20,6 @@ use crate::specialize::Specialized;
 use crate::specialize::kinds::{Debug, Display};
 use crate::word::{Lead, Word};
 use core::fmt::Arguments;
-
-/// The maximum number of decimals.
-pub(crate) const DECIMALS_MAX: u16 = 19;
 
 /// A number rounded to a number of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,18 +31,6 @@ pub(crate) struct Rounded {
     /// The fraction in units of the last decimal, below 10^decimals.
     pub(crate) fraction: u64,
 }
-
-const fn powers() -> [u64; DECIMALS_MAX as usize + 1] {
-    let mut powers = [1; DECIMALS_MAX as usize + 1];
-    let mut at = 1;
-    while at < powers.len() {
-        powers[at] = powers[at - 1] * 10;
-        at += 1;
-    }
-    powers
-}
-
-pub(crate) static POWERS_OF_TEN: [u64; DECIMALS_MAX as usize + 1] = powers();
 
 /// Rounds to `decimals` decimals. Returns `None` outside the supported range.
 #[inline(always)]
@@ -142,25 +128,6 @@ impl Rounded {
         out.word(Word::byte_if(b'.', decimals > 0));
         zero_padded(&mut out, self.fraction, usize::from(decimals));
         out
-    }
-}
-
-/// Appends exactly `count` digits, up to 20, of a number that has no more.
-#[inline]
-pub(crate) fn zero_padded(out: &mut Cursor<'_, '_>, number: u64, count: usize) {
-    const EIGHT: u64 = 100_000_000;
-    let (high, low) = (number / EIGHT, (number % EIGHT) as u32);
-    match count {
-        0..=8 => out.word(digits::last(low, count)),
-        9..=16 => out.words([digits::last(high as u32, count - 8), digits::eight(low)]),
-        _ => {
-            let (first, second) = ((high / EIGHT) as u32, (high % EIGHT) as u32);
-            out.words([
-                digits::last(first, count - 16),
-                digits::eight(second),
-                digits::eight(low),
-            ]);
-        }
     }
 }
 

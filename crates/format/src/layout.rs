@@ -1,8 +1,7 @@
 //! Width, fill and precision of a value, and the padding that follows from them.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, append};
 use crate::digits::Fill;
-use crate::text::append;
 use crate::word::{Lead, Word};
 
 /// The part of a format between `:` and the trait.

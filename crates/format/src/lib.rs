@@ -64,6 +64,7 @@ extern crate alloc;
 mod based;
 mod buffer;
 mod cursor;
+mod decimals;
 mod digits;
 mod encoding;
 mod fixed;

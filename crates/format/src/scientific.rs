@@ -9,7 +9,7 @@
 //! The C runtime, `tools/qrintf/include/qrintf_runtime_scale.h`, goes on where this leaves off.
 
 use crate::cursor::{Cursor, by_core};
-use crate::float::{POWERS_OF_TEN, zero_padded};
+use crate::decimals::{POWERS_OF_TEN, zero_padded};
 use crate::integer::signed_32;
 use crate::word::{Lead, Word};
 

@@ -1,6 +1,6 @@
 //! Strings, characters and truth values.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, append};
 use crate::layout::{Layout, cut};
 use crate::specialize::Specialized;
 use crate::specialize::kinds::{Debug, Display};
@@ -9,20 +9,6 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt::Arguments;
-
-/// Appends bytes; if the buffer holds text, they are those of a `str`.
-#[inline(never)]
-pub(crate) fn append<'r, 's>(out: Cursor<'r, 's>, lead: Lead, bytes: &[u8]) -> Cursor<'r, 's> {
-    out.bytes_or(lead.word(), bytes, |out| append_in_little_room(out, lead, bytes))
-}
-
-#[cold]
-#[inline(never)]
-fn append_in_little_room<'r, 's>(mut out: Cursor<'r, 's>, lead: Lead, bytes: &[u8]) -> Cursor<'r, 's> {
-    out.word(lead.word());
-    out.bytes(bytes);
-    out
-}
 
 #[inline(never)]
 fn precise<'r, 's>(out: Cursor<'r, 's>, lead: Lead, text: &str, precision: u16) -> Cursor<'r, 's> {

@@ -5,9 +5,10 @@
 
 use super::layout::Layout;
 use crate::cursor::{Cursor, Room};
+use crate::decimals::{DECIMALS_MAX, zero_padded};
 use crate::encoding::Output;
 use crate::fixed::written;
-use crate::float::{DECIMALS_MAX, precise, round, usual_behind_spaces, zero_padded};
+use crate::float::{precise, round, usual_behind_spaces};
 use crate::layout::fill;
 use crate::word::{Lead, Word};
 use crate::{digits, scientific};

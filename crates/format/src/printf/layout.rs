@@ -1,8 +1,7 @@
 //! Flags, width and precision, and the padding that follows from them.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, append};
 use crate::layout::{Align, fill};
-use crate::text::append;
 use crate::word::{Lead, Word};
 
 /// The part of a conversion between `%` and its specifier.

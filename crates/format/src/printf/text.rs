@@ -2,9 +2,8 @@
 
 use super::integer::address;
 use super::layout::Layout;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, append};
 use crate::encoding::{Bytes, Encoding, Output};
-use crate::text::append;
 use crate::word::Lead;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
