@@ -184,6 +184,11 @@ impl Checkpoint {
         self.replace = None;
     }
 
+    /// Returns true for a segment that the log no longer has: all complete ones are listed.
+    pub(crate) fn has_replaced(&self, base: u64) -> bool {
+        base < self.recover.base && !self.segments.iter().any(|one| one.base == base)
+    }
+
     /// Writes the file and makes it durable.
     pub(crate) fn write(&self, storage: &dyn Storage, folder: &Path) -> Result<(), Error> {
         let path = folder.join(NAME);

@@ -152,8 +152,8 @@ impl Work<'_> {
         remove_segment_files(&**self.storage, &path)
     }
 
-    /// The base offsets of the segments that are there, in order. Segments before the log's start and indexes without a segment
-    /// are removed.
+    /// The base offsets of the segments that are there, in order. Segments before the log's start, segments that compaction has
+    /// replaced and indexes without a segment are removed.
     fn bases(&self) -> Result<Vec<u64>, Error> {
         let names = self.storage.list(self.folder).doing("list", self.folder)?;
         let mut bases: Vec<u64> = names.iter().filter_map(|name| base_of(name)).collect();
@@ -162,6 +162,12 @@ impl Work<'_> {
         let keep = bases.partition_point(|&base| base <= start).saturating_sub(1);
         for base in bases.drain(..keep) {
             self.remove_segment(base)?;
+        }
+        if let Some(checkpoint) = &self.checkpoint {
+            // The device may have the new checkpoint and not the removal that came before it.
+            for base in bases.extract_if(.., |base| checkpoint.has_replaced(*base)) {
+                self.remove_segment(base)?;
+            }
         }
         for name in &names {
             if base_of_index(name).is_some_and(|base| bases.binary_search(&base).is_err()) {

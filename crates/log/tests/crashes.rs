@@ -193,11 +193,11 @@ fn a_power_cut_that_keeps_some_sectors_loses_nothing_synced() {
 #[test]
 fn compaction_and_removal_can_stop_anywhere() {
     (0..2).for_each(|seed| crash_everywhere(Kind::Compacting, seed, &[Loss::None, Loss::All]));
-    crash_everywhere(Kind::Compacting, 2, &some(2, 3));
+    (2..8).for_each(|seed| crash_everywhere(Kind::Compacting, seed, &some(seed, 4)));
 }
 
 #[test]
 fn truncation_can_stop_anywhere() {
     (0..2).for_each(|seed| crash_everywhere(Kind::Truncating, seed, &[Loss::None, Loss::All]));
-    crash_everywhere(Kind::Truncating, 2, &some(2, 3));
+    (2..6).for_each(|seed| crash_everywhere(Kind::Truncating, seed, &some(seed, 4)));
 }
