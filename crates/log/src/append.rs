@@ -284,6 +284,7 @@ impl Shared {
         if let Err(cut) = file.set_length(appended.position) {
             return Err(self.failure.set("cut", active.path(), &cut));
         }
+        active.note_cut();
         writer.allocated = appended.position;
         writer.tail.cut(appended.position);
         Err(Error::io("append to", writer.active.path(), error))

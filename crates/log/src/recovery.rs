@@ -429,6 +429,8 @@ impl Work<'_> {
     ) -> Result<(), Error> {
         let kept = self.keep_cut(path, file, position, length)?;
         file.set_length(position).doing("cut", path)?;
+        // Otherwise the bytes could come back behind a power cut, and end the log before segments that were added meanwhile.
+        file.sync().doing("sync", path)?;
         let path = path.to_owned();
         self.report.cuts.push(Cut {
             path,

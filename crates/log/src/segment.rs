@@ -48,6 +48,8 @@ pub struct Segment {
     max_timestamp: AtomicI64,
     /// Bytes that are durable.
     synced: AtomicU64,
+    /// True if bytes were cut off behind the batches that the device may still have.
+    cut: AtomicBool,
     /// Absent until it is needed.
     index: Mutex<Option<Index>>,
     /// True if the index files describe the whole segment.
@@ -94,6 +96,7 @@ impl Segment {
             end: AtomicU64::new(facts.end),
             max_timestamp: AtomicI64::new(facts.max_timestamp),
             synced: AtomicU64::new(facts.synced),
+            cut: AtomicBool::new(false),
             index: Mutex::new(index),
             indexed: AtomicBool::new(false),
             index_stale: AtomicBool::new(false),
@@ -158,6 +161,21 @@ impl Segment {
 
     pub(crate) fn set_synced(&self, bytes: u64) {
         self.synced.fetch_max(bytes, Ordering::AcqRel);
+    }
+
+    /// Returns true if the device may lack bytes, or have ones that were cut off.
+    pub(crate) fn needs_sync(&self) -> bool {
+        self.synced() < self.bytes() || self.cut.load(Ordering::Acquire)
+    }
+
+    /// The bytes of a failed append were cut off.
+    pub(crate) fn note_cut(&self) {
+        self.cut.store(true, Ordering::Release);
+    }
+
+    /// A sync of the file begins.
+    pub(crate) fn begin_sync(&self) {
+        self.cut.store(false, Ordering::Release);
     }
 
     /// Makes appended batches visible. Only the log's writer calls this.

@@ -128,7 +128,8 @@ impl Shared {
     fn sync_segment(&self, segment: &Arc<Segment>) -> Result<(), Error> {
         self.failure.check()?;
         let bytes = segment.bytes();
-        if segment.synced() < bytes {
+        if segment.needs_sync() {
+            segment.begin_sync();
             let file = segment.file()?;
             let synced = self.activity.sync(|| file.sync());
             synced.map_err(|error| self.fail_sync("sync", segment.path(), &error))?;

@@ -155,9 +155,10 @@ fn crash_everywhere_with(options: Options, kind: Kind, seed: u64, losses: &[Loss
                 "{story}: {recovery:?}"
             );
             model.check(&log, least, &story);
-            // The recovered log works, and its state survives another cut.
+            // The recovered log works, and its state survives another cut, also in new segments.
             let next = log.end();
             assert_eq!(append_value(&log, "after"), next, "{story}");
+            append_numbers(&log, 0..10);
             log.sync().unwrap();
             let expected = all(&log);
             drop(log);
