@@ -195,6 +195,10 @@ impl<'s> Compactor<'s> {
         counters.bytes_read.fetch_add(read, Relaxed);
         counters.bytes_written.fetch_add(written, Relaxed);
         let (installed, rest) = self.throttle.run(|| {
+            // Records that a flush has removed may go only when the flush is durable. It is in the log of partition 0.
+            if let Some(first) = shared.journals.0[0].log().filter(|_| partition.number > 0) {
+                first.sync()?;
+            }
             let _no_slot_is_copied = shared.snapshots.moving.lock();
             let Some(replaced) = rewrite.install()? else {
                 return Ok(false);

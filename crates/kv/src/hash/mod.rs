@@ -18,6 +18,8 @@ mod cold;
 #[cfg(test)]
 mod cold_tests;
 mod compaction;
+#[cfg(test)]
+mod faults;
 mod figures;
 mod flushed;
 mod garbage;
@@ -205,6 +207,30 @@ impl Hash {
         path: &Path,
         settings: Settings,
     ) -> Result<(Hash, Vec<Notice>), Error> {
+        let (hash, notices) = Hash::open_idle(storage, path, settings)?;
+        let sync = |shared: &Shared| shared.durability.run(&shared.journals);
+        let compact = |shared: &Shared| {
+            if shared.settings.compact {
+                compaction::run(shared);
+            }
+        };
+        hash.start("hash-sync", sync)
+            .and_then(|()| hash.start("hash-compact", compact))
+            .and_then(|()| hash.start("hash-residency", residency::run))
+            .and_then(|()| hash.start("hash-index", snapshot::run))
+            .map_err(|error| folder::failed("start a thread for", path, error))?;
+        Ok((hash, notices))
+    }
+
+    /// The same without threads: nothing is synced or compacted.
+    ///
+    /// # Errors
+    /// As for [`open`](Hash::open).
+    fn open_idle(
+        storage: Arc<dyn Storage>,
+        path: &Path,
+        settings: Settings,
+    ) -> Result<(Hash, Vec<Notice>), Error> {
         let folder = Folder::lock(storage.clone(), path, Kind::Hash)?;
         let meta = folder.read()?;
         let meta = meta.map_or_else(|| Meta::first(settings.partitions()), Meta::next);
@@ -228,17 +254,6 @@ impl Hash {
             shared,
             threads: Mutex::default(),
         };
-        let sync = |shared: &Shared| shared.durability.run(&shared.journals);
-        let compact = |shared: &Shared| {
-            if shared.settings.compact {
-                compaction::run(shared);
-            }
-        };
-        hash.start("hash-sync", sync)
-            .and_then(|()| hash.start("hash-compact", compact))
-            .and_then(|()| hash.start("hash-residency", residency::run))
-            .and_then(|()| hash.start("hash-index", snapshot::run))
-            .map_err(|error| folder::failed("start a thread for", path, error))?;
         Ok((hash, notices))
     }
 
@@ -489,7 +504,32 @@ impl Shared {
             observers: Arc::default(),
             folder: Mutex::new(Some(folder)),
         };
+        shared.correct_flush();
         Ok((shared, unused))
+    }
+
+    /// After a power cut, a log may end before the offset that the last flush names, and what is written next would be flushed by
+    /// the next start. A correction of the flush is durable before anything is written. If it cannot be, writes are refused.
+    fn correct_flush(&self) {
+        let mut flushed = self.flushing.lock();
+        let ends: Vec<u64> = self.journals.logs().map(|log| log.end()).collect();
+        let lost = |(flushed, end): (&u64, &u64)| flushed > end;
+        if !flushed.iter().zip(&ends).any(lost) {
+            return;
+        }
+        for (flushed, end) in flushed.iter_mut().zip(ends) {
+            *flushed = end.min(*flushed);
+        }
+        let flush = Flush::Before(flushed.clone());
+        let corrected = self.journals.0[0].append_flush(&self.maps, Now(0), &flush);
+        let first = self.journals.0[0].log();
+        let synced = corrected.and_then(|()| match first.map(|log| log.sync()) {
+            Some(Err(error)) => Err(StoreError::from(&error)),
+            _ => Ok(()),
+        });
+        if let Err(error) = synced {
+            self.durability.fail(error);
+        }
     }
 }
 

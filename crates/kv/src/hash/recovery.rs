@@ -47,12 +47,14 @@ pub(super) struct Flushes {
 }
 
 impl Partition {
-    /// Maps all segments of a log.
+    /// Maps all segments of a log that have records. One that has none is mapped with its first record, which may be larger than
+    /// a segment should be.
     ///
     /// # Errors
     /// A segment cannot be mapped.
     pub(super) fn map(number: u32, log: Log, maps: &Maps, segment_bytes: u64) -> Result<Partition, Error> {
-        let segments = log.segments().into_iter().map(|segment| {
+        let segments = log.segments().into_iter().filter(|one| one.bytes() > 0);
+        let segments = segments.map(|segment| {
             let path = segment.path().to_owned();
             map_segment(maps, segment, number, segment_bytes)
                 .map_err(|error| crate::folder::failed("map", &path, error))
@@ -227,6 +229,9 @@ impl Reader<'_> {
     fn note_flush(&mut self, key: &[u8], value: &[u8]) {
         match Flush::decode(key, value) {
             Some(Flush::At(second)) => self.flushes.at = Some(second),
+            Some(Flush::Before(offsets)) if self.flushes.done.first() == offsets.first() => {
+                self.flushes.done = offsets;
+            }
             Some(Flush::Before(offsets)) => {
                 self.flushes = Flushes {
                     done: offsets,
@@ -236,6 +241,12 @@ impl Reader<'_> {
             None => {}
         }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// True if this thread's work is done in order, so that each run of a test makes the same system calls.
+    pub(super) static SEQUENTIAL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Does some pieces of work by number, on all cores.
@@ -256,6 +267,8 @@ pub(super) fn in_parallel<E: Send>(
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    #[cfg(test)]
+    let threads = if SEQUENTIAL.get() { 1 } else { threads };
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(run)).collect();
         others.into_iter().fold(run(), |result, other| {
