@@ -30,7 +30,7 @@ HAVE_FMT := @test -e /usr/include/fmt/compile.h || $(APT_INSTALL) libfmt-dev
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build compiler libnoshell test test-packages test-programs check-digits lint fmt bench bench-kv bench-curves bench-appends bench-qrintf bench-spawn bench-streams bench-log fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
+.PHONY: run build compiler libnoshell test test-packages test-programs check-digits lint fmt bench bench-kv bench-curves bench-appends bench-compaction bench-qrintf bench-spawn bench-streams bench-log fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -120,6 +120,9 @@ bench-curves: build ## the same over 10,000 to 10 million keys and 10 to 10,000 
 bench-appends: build ## compare how long another client waits beside appends and prepends to a value of 100 MiB (a minute)
 	$(HAVE_MEMCACHED)
 	bench/appends --hikyaku $(HIKYAKU) $(if $(MEMCACHED),--memcached $(MEMCACHED))
+
+bench-compaction: build ## measure what compaction of a hash store leaves on the disk, and the tail of GETs meanwhile (five minutes)
+	bench/compaction --hikyaku $(HIKYAKU)
 
 bench-qrintf: build ## compare qrintf-cc with glibc and {fmt}, and format::append! with write! (a few minutes)
 	$(HAVE_FMT)

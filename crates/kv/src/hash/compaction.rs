@@ -31,8 +31,8 @@ use crate::record::{Facts, number_bytes};
 use crate::throttle::Throttle;
 use crate::{KEY_LENGTH_MAX, Work, processor};
 
-/// Bytes that are read between two rests.
-const STEP_BYTES: u64 = 256 << 10;
+/// Bytes that are read between two rests: a fraction of a millisecond, for which a loop on the same core may have to wait.
+const STEP_BYTES: u64 = 64 << 10;
 /// Bytes that are written between two syncs of a new segment, so that none of them makes a client's sync wait for long.
 const SYNC_BYTES: u64 = 4 << 20;
 /// The time between two looks for work.
