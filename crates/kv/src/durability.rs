@@ -6,6 +6,12 @@
 //!   commit     the thread syncs when it is told to; one round serves every write before it
 //! ```
 //!
+//! # Groups
+//! With `commit`, the clients of one round have their replies at the same time, and many come back with their next write at the same
+//! time, too. A round that began with the first of them would leave the others to the next one, so two groups would alternate and
+//! each write would wait for two rounds. So a round waits until as many writes have come as there were in the last round and during
+//! it, but not longer than the last round took, nor [`GATHER_MAX`]. A lone client never waits.
+//!
 //! **Invariant:** a point is reached only after all logs were synced that had writes with smaller points.
 
 use std::sync::Arc;
@@ -25,6 +31,9 @@ use crate::{Commit, StoreError, Work};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The time between two checkpoints, which bound what has to be checked after a crash.
 const CHECKPOINT: Duration = Duration::from_secs(60);
+
+/// The longest time that a round waits for more writes.
+const GATHER_MAX: Duration = Duration::from_millis(1);
 
 /// The logs of a store.
 pub(crate) trait Logs {
@@ -80,6 +89,16 @@ pub(crate) struct Durability {
 struct Request {
     sync: bool,
     stop: bool,
+    /// The point at which the round that is being gathered is complete.
+    goal: u64,
+}
+
+/// What the last round says about the next one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// The point of the last write that came while it was under way, and as many more as it served.
+    next: u64,
+    took: Duration,
 }
 
 impl Durability {
@@ -142,9 +161,11 @@ impl Durability {
     /// Begins a round, or makes another one follow that is under way.
     pub(crate) fn request(&self) {
         let mut request = self.request.lock();
-        if !request.sync {
-            request.sync = true;
-            drop(request);
+        let is_first = !request.sync;
+        request.sync = true;
+        let is_complete = self.points.load(Ordering::Acquire) >= request.goal;
+        drop(request);
+        if is_first || is_complete {
             self.asked.notify_one();
         }
     }
@@ -166,12 +187,18 @@ impl Durability {
 
     /// The thread's work, until it is stopped.
     pub(crate) fn run(&self, store: &impl Logs) {
-        let (mut done, mut checkpoint) = (0, Instant::now());
-        while self.wait() {
+        let (mut done, mut checkpoint, mut before) = (0, Instant::now(), Round::default());
+        while self.wait(before, GATHER_MAX) {
             let (last, began) = (self.written(), Instant::now());
             let round = last != done && self.sync != Sync::None;
-            if round && self.round(store).is_err() {
-                return;
+            if round {
+                if self.round(store).is_err() {
+                    return;
+                }
+                before = Round {
+                    next: self.written() + (last - done),
+                    took: began.elapsed(),
+                };
             }
             let checkpoint_due = checkpoint.elapsed() >= CHECKPOINT;
             let checkpointed = checkpoint_due && self.checkpoint(store);
@@ -198,11 +225,20 @@ impl Durability {
         result.is_ok()
     }
 
-    /// Waits for the next round; false if there is none.
-    fn wait(&self) -> bool {
+    /// Waits for the next round, and for the writes that it should serve; false if there is none.
+    fn wait(&self, before: Round, gather_max: Duration) -> bool {
         let mut request = self.request.lock();
         if !request.sync && !request.stop {
             self.asked.wait_for(&mut request, INTERVAL);
+        }
+        if self.sync == Sync::Commit && request.sync {
+            request.goal = before.next;
+            let until = Instant::now() + before.took.min(gather_max);
+            while self.points.load(Ordering::Acquire) < before.next
+                && !request.stop
+                && !self.asked.wait_until(&mut request, until).timed_out()
+            {}
+            request.goal = u64::MAX;
         }
         request.sync = false;
         !request.stop
@@ -222,5 +258,56 @@ impl Durability {
         }
         self.commits.reach(last);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// A round that would gather for an hour.
+    const ROUND: Round = Round {
+        next: 14,
+        took: Duration::from_secs(3600),
+    };
+
+    #[test]
+    fn a_round_begins_when_the_writers_of_the_last_one_are_back() {
+        let durability = Durability::new(Sync::Commit);
+        // One write came while the last round served three others, up to the tenth.
+        durability.points.store(11, Ordering::Release);
+        durability.request();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| durability.wait(ROUND, ROUND.took));
+            for _ in 0..3 {
+                assert!(!waiting.is_finished());
+                assert!(!durability.appended().is_none());
+                durability.request();
+            }
+            assert!(waiting.join().unwrap());
+        });
+        assert!(!durability.request.lock().sync);
+    }
+
+    #[test]
+    fn a_lone_writer_does_not_wait_for_others() {
+        let durability = Durability::new(Sync::Commit);
+        let before = Round { next: 1, ..ROUND };
+        assert!(!durability.appended().is_none());
+        durability.request();
+        assert!(durability.wait(before, ROUND.took));
+    }
+
+    #[test]
+    fn a_round_waits_no_longer_than_the_last_one_took() {
+        let durability = Durability::new(Sync::Commit);
+        let before = Round {
+            took: Duration::from_millis(1),
+            ..ROUND
+        };
+        assert!(!durability.appended().is_none());
+        durability.request();
+        assert!(durability.wait(before, ROUND.took));
     }
 }
