@@ -55,6 +55,7 @@ mod sync;
 mod throttle;
 mod time;
 mod tree;
+mod uploads;
 mod warm;
 
 pub use access::{Access, Need};

@@ -56,6 +56,7 @@ use crate::observer::Observers;
 use crate::owned::OwnedEntry;
 use crate::record::{self, Flush};
 use crate::stripes::Numbers;
+use crate::uploads::Uploads;
 use crate::{
     Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, Fetch, KEY_LENGTH_MAX,
     Key, Need, Notice, Now, Observation, Observer, Statistics, StoreError, Stored, Warm,
@@ -168,6 +169,7 @@ struct Shared {
     flushed: Flushed,
     readers: Readers,
     observers: Arc<Observers>,
+    uploads: Arc<Uploads>,
     /// `None` after closing.
     folder: Mutex<Option<Folder>>,
 }
@@ -502,6 +504,7 @@ impl Shared {
             flushed: Flushed::default(),
             readers: Readers::default(),
             observers: Arc::default(),
+            uploads: Arc::default(),
             folder: Mutex::new(Some(folder)),
         };
         shared.correct_flush();
@@ -695,7 +698,7 @@ impl Engine for Hash {
     fn reserve(&self, length: u64, _: Now) -> Result<Extent, StoreError> {
         self.fits(0, length)?;
         self.check_writes()?;
-        Ok(Extent::owned(length as usize))
+        self.shared.uploads.receive(length)
     }
 
     fn flush(&self, at: Option<u32>, now: Now) -> Result<Commit, StoreError> {

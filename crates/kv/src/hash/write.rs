@@ -364,4 +364,24 @@ mod tests {
         assert_eq!(get(&hash, b"overwritten", NOW).unwrap(), b"new");
         assert_eq!(hash.statistics().items, 1);
     }
+
+    #[test]
+    fn uploads_in_flight_are_bounded_in_sum() {
+        const LENGTH: u64 = 1 << 20;
+        let scratch = Scratch::new();
+        let hash = scratch.open(super::super::Settings {
+            item_size_max: 4 * crate::uploads::UPLOADS_BYTES_MAX,
+            ..small()
+        });
+        let reserve = |length| hash.reserve(length, NOW);
+        let mut uploads: Vec<_> = (0..).map_while(|_| reserve(LENGTH).ok()).collect();
+        assert_eq!(uploads.len() as u64, crate::uploads::UPLOADS_BYTES_MAX / LENGTH);
+        assert!(matches!(reserve(1), Err(StoreError::UploadsFull)));
+        // One ends by being stored, the others because their clients have gone.
+        drop(uploads.pop().unwrap().freeze());
+        assert!(reserve(LENGTH).is_ok());
+        uploads.clear();
+        let large = reserve(2 * crate::uploads::UPLOADS_BYTES_MAX);
+        assert!(large.is_ok(), "a value alone may be larger than the bound");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Block, Holder};
 use crate::Pinned;
+use crate::uploads::Receiving;
 
 /// Memory for one large value that is being received.
 #[derive(Debug)]
@@ -13,7 +14,11 @@ pub struct Extent {
 enum Memory {
     Block(Upload),
     /// Memory of the process, for engines that copy the value to where it stays.
-    Owned(Vec<u8>),
+    Owned {
+        bytes: Vec<u8>,
+        /// Counts the value until this is dropped.
+        _receiving: Option<Receiving>,
+    },
 }
 
 /// A block of a store's heap, which has noted an upload of this length.
@@ -34,10 +39,13 @@ impl Extent {
         }
     }
 
-    /// Memory of the process.
-    pub(crate) fn owned(length: usize) -> Self {
+    /// Memory of the process, which may be counted as long as the value is received.
+    pub(crate) fn owned(length: usize, receiving: Option<Receiving>) -> Self {
         Extent {
-            memory: Memory::Owned(vec![0; length]),
+            memory: Memory::Owned {
+                bytes: vec![0; length],
+                _receiving: receiving,
+            },
         }
     }
 
@@ -48,7 +56,7 @@ impl Extent {
             Memory::Block(Upload { block, length }) => {
                 block.as_mut().map_or(&mut [], |block| block.bytes_mut(*length))
             }
-            Memory::Owned(bytes) => bytes,
+            Memory::Owned { bytes, .. } => bytes,
         }
     }
 
@@ -56,7 +64,7 @@ impl Extent {
     pub fn freeze(self) -> Pinned {
         match self.memory {
             Memory::Block(upload) => Pinned::from(upload.freeze()),
-            Memory::Owned(bytes) => Pinned::from(bytes),
+            Memory::Owned { bytes, .. } => Pinned::from(bytes),
         }
     }
 }

@@ -446,7 +446,7 @@ impl Engine for Simulated {
         self.fits(0, length)?;
         match self.refuses_writes() {
             Some(error) => Err(error),
-            None => Ok(Extent::owned(length as usize)),
+            None => Ok(Extent::owned(length as usize, None)),
         }
     }
 

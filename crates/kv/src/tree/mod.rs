@@ -50,6 +50,7 @@ use crate::memory::{ITEM_SIZE_DEFAULT, Memory};
 use crate::observer::Observers;
 use crate::owned::OwnedEntry;
 use crate::record::{self, Flush};
+use crate::uploads::Uploads;
 use crate::warm::{self, Fetched};
 use crate::{
     Access, Answer, Commit, Committed, Cursor, Decision, Engine, Entry, Error, Extent, Fetch, KEY_LENGTH_MAX,
@@ -149,6 +150,7 @@ struct Shared {
     second: AtomicU32,
     counters: Counters,
     observers: Arc<Observers>,
+    uploads: Arc<Uploads>,
     /// `None` after closing.
     folder: Mutex<Option<Folder>>,
 }
@@ -585,7 +587,7 @@ impl Engine for Tree {
     fn reserve(&self, length: u64, _: Now) -> Result<Extent, StoreError> {
         self.fits(0, length)?;
         self.check_writes()?;
-        Ok(Extent::owned(length as usize))
+        self.shared.uploads.receive(length)
     }
 
     fn flush(&self, at: Option<u32>, now: Now) -> Result<Commit, StoreError> {

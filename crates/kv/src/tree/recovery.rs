@@ -69,6 +69,7 @@ pub(super) fn recover(
         second: AtomicU32::new(0),
         counters: Counters::default(),
         observers: Arc::default(),
+        uploads: Arc::default(),
         folder: Mutex::new(Some(folder)),
     };
     replay(&log, facts.offset, |write| shared.apply(write))?;
