@@ -7,10 +7,10 @@ use hikyaku_tests::{Daemon, Folder, Tool, executable};
 const ROUNDS: u32 = 4;
 const SETS: u32 = 64;
 
-/// A daemon with a hash store in this folder.
-fn start(folder: &Folder, sync: &str) -> Daemon {
+/// A daemon with a store in this folder.
+fn start(folder: &Folder, engine: &str, sync: &str) -> Daemon {
     let data = folder.path("data");
-    let store = format!("default=hash:kept?sync={sync}");
+    let store = format!("default={engine}:kept?sync={sync}");
     Daemon::start(&[
         "--memcached",
         "127.0.0.1:0",
@@ -23,9 +23,15 @@ fn start(folder: &Folder, sync: &str) -> Daemon {
 
 /// Dropping a daemon kills it. Sets arrive in one piece, and their replies leave before it is killed.
 fn every_acknowledged_set_is_there_after_a_kill(sync: &str) {
+    for engine in ["hash", "tree"] {
+        check_kills(engine, sync);
+    }
+}
+
+fn check_kills(engine: &str, sync: &str) {
     let folder = Folder::new();
     for round in 0..ROUNDS {
-        let daemon = start(&folder, sync);
+        let daemon = start(&folder, engine, sync);
         let mut connection = daemon.connect();
         let (mut reads, mut values) = (String::from("get"), String::new());
         for number in 0..SETS {
@@ -62,25 +68,17 @@ fn acknowledged_sets_survive_kills_with_commits() {
 
 #[test]
 fn a_second_daemon_on_the_folder_is_refused() {
-    let folder = Folder::new();
-    let daemon = start(&folder, "interval");
-    let second = Tool::new(executable())
-        .args([
-            "serve",
-            "--memcached",
-            "127.0.0.1:0",
-            "--store",
-            "default=hash:kept",
-            "--data",
-        ])
-        .arg(folder.path("data"));
-    let ran = second.run();
-    assert!(!ran.status.success());
-    assert!(
-        ran.errors
-            .contains(&format!("in use by process {}", daemon.pid())),
-        "{}",
-        ran.errors
-    );
-    daemon.assert_serves();
+    for engine in ["hash", "tree"] {
+        let folder = Folder::new();
+        let daemon = start(&folder, engine, "interval");
+        let store = format!("default={engine}:kept");
+        let second = Tool::new(executable())
+            .args(["serve", "--memcached", "127.0.0.1:0", "--store", &store, "--data"])
+            .arg(folder.path("data"));
+        let ran = second.run();
+        assert!(!ran.status.success());
+        let holder = format!("in use by process {}", daemon.pid());
+        assert!(ran.errors.contains(&holder), "{}", ran.errors);
+        daemon.assert_serves();
+    }
 }

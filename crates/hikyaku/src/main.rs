@@ -4,6 +4,7 @@
 //!   cli ─► config (file, flags, faults) ─► serve ─► loops, stores, listeners, signals
 //!    ├──► check                                       └► banner, on standard output
 //!    ├──► client (kv …)
+//!    ├──► offline (kv import, export, scan --store)
 //!    ├──► logs (log dump, verify, repair)
 //!    ├──► bench: becomes hikyaku-bench
 //!    └──► generate (completions, man pages)
@@ -24,6 +25,7 @@ mod config;
 mod generate;
 mod logs;
 mod memcached_flags;
+mod offline;
 mod serve;
 mod system;
 

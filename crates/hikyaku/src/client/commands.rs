@@ -1,6 +1,5 @@
 //! The requests and the output of `get`, `set`, `delete` and `scan`.
 
-use std::ffi::OsStr;
 use std::io::{BufWriter, Read, Write, stdin, stdout};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use super::connection::{Answer, Connection, MetaStatus};
 use super::item::{Item, decoded};
 use super::request::{begin, done, exptime, now};
 use super::{Command, Error, Kv, Mode, Outcome, count, server};
+use crate::offline::{Range, Side};
 
 /// Connects and does what was asked.
 pub(super) async fn run(asked: &Kv) -> Result<Outcome, Error> {
@@ -70,10 +70,9 @@ pub(super) async fn run(asked: &Kv) -> Result<Outcome, Error> {
         Command::Stats { group } => {
             server::statistics(connection, group.as_deref(), asked.json, &mut out).await?
         }
-        Command::Scan { prefix } => {
-            let prefix = prefix.as_deref().map_or(&[][..], OsStr::as_bytes);
-            scan(connection, prefix, asked.json, &mut out).await?
-        }
+        Command::Scan(asked_for) => scan(connection, &asked_for.range, asked.json, &mut out).await?,
+        // They have no server.
+        Command::Import(_) | Command::Export(_) => Outcome::Done,
     };
     out.flush().map_err(Error::Output)?;
     Ok(outcome)
@@ -185,10 +184,15 @@ async fn delete(connection: &mut Connection, key: &[u8]) -> Result<Outcome, Erro
 
 async fn scan(
     connection: &mut Connection,
-    prefix: &[u8],
+    range: &Range,
     json: bool,
     out: &mut impl Write,
 ) -> Result<Outcome, Error> {
+    let is_ordered = range.is_partial() && server::is_ordered(connection).await?;
+    if range.needs_order() && !is_ordered {
+        return Err(Error::Unordered);
+    }
+    let mut left = range.limit();
     let mut request = Vec::new();
     text::command(&mut request, b"lru_crawler", [b"metadump".as_slice(), b"all"]);
     connection.send(request).await?;
@@ -205,9 +209,14 @@ async fn scan(
         };
         let mut fields = fields.split(|byte| *byte == b' ');
         let key = decoded(fields.next().unwrap_or_default());
-        if key.starts_with(prefix) {
-            print_key(&key, fields, json, out).map_err(Error::Output)?;
+        match range.side(&key) {
+            _ if left == 0 => return Ok(Outcome::Done),
+            Side::Before => continue,
+            Side::Behind if is_ordered => return Ok(Outcome::Done),
+            Side::Behind => continue,
+            Side::Within => left -= 1,
         }
+        print_key(&key, fields, json, out).map_err(Error::Output)?;
     }
 }
 

@@ -31,6 +31,10 @@ pub(super) enum Error {
     NoPassword,
     #[error("the key has {length} bytes; write 1 to {max}")]
     KeyLength { length: usize, max: usize },
+    #[error(
+        "the server's store keeps no order, so it has no ranges; use a tree store, or a prefix without --from and --to"
+    )]
+    Unordered,
     #[error("standard input cannot be read: {0}")]
     Input(std::io::Error),
     #[error("cannot write: {0}")]
@@ -50,7 +54,7 @@ impl Error {
     pub(super) fn is_usage(&self) -> bool {
         matches!(
             self,
-            Error::NoPassword | Error::KeyLength { .. } | Error::Address(_)
+            Error::NoPassword | Error::KeyLength { .. } | Error::Address(_) | Error::Unordered
         )
     }
 }

@@ -7,17 +7,17 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 /// A JSON object with the fields of an item.
-pub(super) struct Item {
+pub(crate) struct Item {
     fields: Map<String, Value>,
 }
 
 impl Item {
-    pub(super) fn of(key: &[u8]) -> Item {
+    pub(crate) fn of(key: &[u8]) -> Item {
         Item { fields: Map::new() }.with("key", key)
     }
 
     /// Bytes: a text under `name` if they are UTF-8, else base64 under `name` and `64`.
-    pub(super) fn with(mut self, name: &str, bytes: &[u8]) -> Item {
+    pub(crate) fn with(mut self, name: &str, bytes: &[u8]) -> Item {
         match std::str::from_utf8(bytes) {
             Ok(text) => self.fields.insert(name.to_owned(), text.into()),
             Err(_) => self
@@ -27,7 +27,7 @@ impl Item {
         self
     }
 
-    pub(super) fn number(mut self, name: &str, number: impl Into<Value>) -> Item {
+    pub(crate) fn number(mut self, name: &str, number: impl Into<Value>) -> Item {
         self.fields.insert(name.to_owned(), number.into());
         self
     }
@@ -40,7 +40,7 @@ impl Item {
         self.number("exptime", ttl.map_or(0, |ttl| now.saturating_add(ttl)))
     }
 
-    pub(super) fn line(self) -> String {
+    pub(crate) fn line(self) -> String {
         Value::Object(self.fields).to_string()
     }
 }

@@ -18,6 +18,9 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use error::Error;
+pub(crate) use item::Item;
+
+use crate::offline::{self, Export, Import, Range};
 
 /// The key does not exist, or the value was not stored.
 const ABSENT: u8 = 1;
@@ -99,11 +102,22 @@ enum Command {
         /// Group: settings, items, slabs, sizes or conns; default: general statistics
         group: Option<String>,
     },
-    /// Print keys, a line each
-    Scan {
-        /// Prefix of the keys
-        prefix: Option<OsString>,
-    },
+    /// Print keys, a line each, in order if the store is a tree
+    Scan(Scan),
+    Import(Import),
+    Export(Export),
+}
+
+#[derive(Args, Debug)]
+struct Scan {
+    #[command(flatten)]
+    range: Range,
+    /// Read the folder of a store that no daemon has open: hash:PATH or tree:PATH
+    #[arg(long, value_name = "URI")]
+    store: Option<String>,
+    /// Folder of durable data, to which PATH is relative; default: hikyaku-data
+    #[arg(long, value_name = "DIR", requires = "store")]
+    data: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -165,6 +179,16 @@ enum Outcome {
 
 /// Runs the command and prints the result.
 pub(crate) fn run(asked: &Kv) -> ExitCode {
+    match &asked.command {
+        Command::Import(import) => return offline::import(import, asked.json),
+        Command::Export(export) => return offline::export(export),
+        Command::Scan(scan) => {
+            if let Some(store) = &scan.store {
+                return offline::scan(store, scan.data.as_deref(), &scan.range, asked.json);
+            }
+        }
+        _ => {}
+    }
     let config = io::Config {
         workers: 1,
         ..io::Config::default()

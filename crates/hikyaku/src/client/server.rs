@@ -54,6 +54,22 @@ pub(super) async fn statistics(
     Ok(Outcome::Done)
 }
 
+/// Returns true if the server tells that its store keeps items in the order of their keys.
+pub(super) async fn is_ordered(connection: &mut Connection) -> Result<bool, Error> {
+    let mut request = Vec::new();
+    text::command(&mut request, b"stats", None::<&[u8]>);
+    connection.send(request).await?;
+    let mut is_tree = false;
+    loop {
+        match connection.line().await?.as_slice() {
+            b"END" => return Ok(is_tree),
+            b"STAT engine tree" => is_tree = true,
+            line if line.starts_with(b"STAT ") => {}
+            line => return Err(Error::of_line(line)),
+        }
+    }
+}
+
 fn number_or_text(text: &str) -> Value {
     let whole = text.parse::<u64>().map(Value::from);
     whole
