@@ -132,14 +132,14 @@ impl Source for Lines<'_> {
 impl Source for Tokyo<'_> {
     fn next(&mut self) -> Result<Option<(u64, Line)>, Error> {
         let record = self.read()?;
-        Ok(record.map(|(number, key, value)| {
+        Ok(record.map(|record| {
             let line = Line {
-                key,
-                value,
+                key: record.key,
+                value: record.value,
                 flags: 0,
                 expiry: kv::Expiry::Never,
             };
-            (number, line)
+            (record.number, line)
         }))
     }
 }

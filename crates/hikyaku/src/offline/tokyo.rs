@@ -24,6 +24,13 @@ pub(super) struct Tokyo<'p> {
     number: u64,
 }
 
+/// A record of a database.
+pub(super) struct Record {
+    pub(super) number: u64,
+    pub(super) key: Vec<u8>,
+    pub(super) value: Vec<u8>,
+}
+
 impl Tokyo<'_> {
     /// Starts the tool for a file.
     ///
@@ -81,11 +88,11 @@ impl Tokyo<'_> {
         })
     }
 
-    /// The next record and its number; `None` at the end.
+    /// The next record; `None` at the end.
     ///
     /// # Errors
     /// The tool failed.
-    pub(super) fn read(&mut self) -> Result<Option<(u64, Vec<u8>, Vec<u8>)>, Error> {
+    pub(super) fn read(&mut self) -> Result<Option<Record>, Error> {
         let mut line = Vec::new();
         let read = self.output.read_until(b'\n', &mut line);
         let read = read.map_err(|error| self.failed(&error.to_string()))?;
@@ -98,7 +105,11 @@ impl Tokyo<'_> {
             Some((decode(&line[..tab])?, decode(&line[tab + 1..])?))
         });
         match record {
-            Some((key, value)) => Ok(Some((self.number, key, value))),
+            Some((key, value)) => Ok(Some(Record {
+                number: self.number,
+                key,
+                value,
+            })),
             None => match self.end() {
                 Err(error) => Err(error),
                 Ok(()) => Err(self.failed(&format!("its record {} cannot be understood", self.number))),
