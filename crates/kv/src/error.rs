@@ -124,7 +124,9 @@ impl From<&log::Error> for StoreError {
         match error {
             log::Error::Full { .. } => StoreError::Full,
             log::Error::Failed { .. } => StoreError::Unavailable,
-            log::Error::Io { source, .. } => StoreError::Io(source.kind()),
+            log::Error::Io { source, .. } | log::Error::Denied { source, .. } => {
+                StoreError::Io(source.kind())
+            }
             log::Error::Corrupt { .. } => StoreError::Io(ErrorKind::InvalidData),
             _ => StoreError::Io(ErrorKind::Other),
         }

@@ -128,6 +128,33 @@ impl Folder {
             .map_err(|error| failed("write", &path, error))
     }
 
+    /// Checks that the folder of this store and those of its logs are still there: files whose folder was removed can be written to,
+    /// and are lost.
+    ///
+    /// # Errors
+    /// One was removed, or belongs to another process.
+    pub(crate) fn check(&self, partitions: u32) -> Result<(), Error> {
+        let folders = (0..partitions).map(|number| self.partition(number));
+        for folder in folders.chain([self.path.clone()]) {
+            let path = folder.join(LOCK_NAME);
+            let note = match read_whole(&*self.storage, &path, BYTES_MAX) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Err(failed("find", &path, error));
+                }
+                // It says nothing about the folder, such as that too many files are open.
+                Err(_) => continue,
+                Ok(note) => note,
+            };
+            let pid = str::from_utf8(&note)
+                .ok()
+                .and_then(|note| note.trim().parse().ok());
+            if pid.is_some_and(|pid| pid != std::process::id()) {
+                return Err(Error::Locked { path: folder, pid });
+            }
+        }
+        Ok(())
+    }
+
     /// A folder without the store's file has nothing else, but for what an interrupted creation left.
     fn refuse_others(&self) -> Result<(), Error> {
         let names = self
@@ -228,11 +255,7 @@ fn foreign(path: &Path, reason: &str) -> Error {
 
 /// An error of the system.
 pub(crate) fn failed(doing: &'static str, path: &Path, source: io::Error) -> Error {
-    let path = path.to_owned();
-    match source.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Error::Full { doing, path, source },
-        _ => Error::Io { doing, path, source },
-    }
+    Error::io(doing, path, source)
 }
 
 #[cfg(test)]

@@ -29,10 +29,12 @@ pub enum Work {
     Merge,
     /// Reading items from the device.
     Read,
+    /// Preparing a store for writes that was opened on a full device.
+    Opening,
 }
 
 impl Work {
-    const COUNT: usize = Work::Read as usize + 1;
+    const COUNT: usize = Work::Opening as usize + 1;
 }
 
 impl Display for Work {
@@ -44,6 +46,7 @@ impl Display for Work {
             Work::Snapshot => "the snapshot of the index",
             Work::Merge => "the merge of writes into pages",
             Work::Read => "a read of an item",
+            Work::Opening => "the preparation for writes",
         })
     }
 }

@@ -29,6 +29,16 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// The file system is mounted read-only, or this process lacks the rights.
+    #[error("cannot {doing} {}: {source}; make the folder writable for the user of this process", path.display())]
+    Denied {
+        /// The operation.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// An earlier failure left it unknown what the device has. The log refuses writes until it is opened again, and reads go
     /// on.
     #[error("{}: writes are refused since it could not {doing}: {reason}; open the log again to recover it", path.display())]
@@ -151,11 +161,14 @@ pub enum Fault {
 }
 
 impl Error {
-    /// An error of the system. A full file system is told apart.
-    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
+    /// An error of the system. A full file system is told apart, and one that may not be written to.
+    pub fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
         let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full { doing, path, source },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Error::Denied { doing, path, source }
+            }
             _ => Error::Io { doing, path, source },
         }
     }

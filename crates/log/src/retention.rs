@@ -177,9 +177,9 @@ impl Shared {
         self.lower_checkpoint(upkeep, segment.base(), position, end)?;
         let result = self.replace_with_prefix(&mut writer, segment, position, end);
         result.map_err(|error| match error {
-            Error::Io { doing, path, source } | Error::Full { doing, path, source } => {
-                self.failure.set(doing, &path, &source)
-            }
+            Error::Io { doing, path, source }
+            | Error::Full { doing, path, source }
+            | Error::Denied { doing, path, source } => self.failure.set(doing, &path, &source),
             error => error,
         })
     }

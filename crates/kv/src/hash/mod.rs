@@ -34,6 +34,7 @@ mod residency;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 mod windows;
 mod write;
 
@@ -72,6 +73,7 @@ use maps::Maps;
 pub(crate) use partition::{PARTITIONS_MAX, murmur2};
 use recovery::{Partition, Recovery, in_parallel};
 use snapshot::Snapshots;
+use upkeep::Admission;
 
 /// Values of this length and more are handed out as references to the page cache.
 const LARGE: u64 = 16 << 10;
@@ -164,6 +166,7 @@ struct Shared {
     /// Held while a flush is made or announced: the offsets of the last one.
     flushing: Mutex<Vec<u64>>,
     snapshots: Snapshots,
+    admission: Admission,
     closed: AtomicBool,
     counters: Counters,
     flushed: Flushed,
@@ -219,7 +222,7 @@ impl Hash {
         hash.start("hash-sync", sync)
             .and_then(|()| hash.start("hash-compact", compact))
             .and_then(|()| hash.start("hash-residency", residency::run))
-            .and_then(|()| hash.start("hash-index", snapshot::run))
+            .and_then(|()| hash.start("hash-upkeep", upkeep::run))
             .map_err(|error| folder::failed("start a thread for", path, error))?;
         Ok((hash, notices))
     }
@@ -234,9 +237,22 @@ impl Hash {
         settings: Settings,
     ) -> Result<(Hash, Vec<Notice>), Error> {
         let folder = Folder::lock(storage.clone(), path, Kind::Hash)?;
-        let meta = folder.read()?;
-        let meta = meta.map_or_else(|| Meta::first(settings.partitions()), Meta::next);
-        folder.write(meta)?;
+        let (meta, unwritten) = match folder.read()? {
+            None => {
+                let meta = Meta::first(settings.partitions());
+                folder.write(meta)?;
+                (meta, None)
+            }
+            Some(last) => {
+                let meta = last.next();
+                match folder.write(meta) {
+                    Ok(()) => (meta, None),
+                    // A full device can be read.
+                    Err(error @ log::Error::Full { .. }) => (meta, Some(error)),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
         let logs = Mutex::new(BTreeMap::new());
         in_parallel(meta.partitions as usize, |number| {
             let opened = Log::open_in(
@@ -250,6 +266,10 @@ impl Hash {
         let (logs, reports): (Vec<_>, Vec<_>) = logs.into_inner().into_values().unzip();
         let (shared, unused) = Shared::recover(&storage, folder, meta, logs, settings)?;
         let shared = Arc::new(shared);
+        if let Some(error) = unwritten {
+            shared.admission.wait_for_room(meta);
+            shared.durability.health.failed(crate::Work::Opening, &error);
+        }
         let mut notices: Vec<Notice> = reports.iter().filter_map(Notice::of_recovery).collect();
         notices.extend(unused.map(|reason| Notice::IndexRebuilt { reason }));
         let hash = Hash {
@@ -293,6 +313,7 @@ impl Hash {
     #[inline]
     fn check_writes(&self) -> Result<(), StoreError> {
         self.check_open()?;
+        self.shared.admission.check()?;
         self.shared.durability.check()
     }
 
@@ -499,6 +520,7 @@ impl Shared {
             flush_at: AtomicU32::new(flushes.at.unwrap_or(NEVER)),
             flushing: Mutex::new(flushes.done),
             snapshots,
+            admission: Admission::default(),
             closed: AtomicBool::new(false),
             counters: Counters::default(),
             flushed: Flushed::default(),

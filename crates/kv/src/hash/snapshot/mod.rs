@@ -153,17 +153,15 @@ impl Snapshots {
     }
 }
 
-/// The thread's work, until the store is closed.
-pub(super) fn run(shared: &Shared) {
-    let (every, health) = (shared.settings.index_snapshot, &shared.durability.health);
-    while !every.is_zero() && !shared.durability.stops_within(every) {
-        let logs: Vec<Log> = shared.journals.logs().collect();
-        match shared
-            .snapshots
-            .write(shared, ITEMS_PER_RECORD, &logs, Log::checkpoint)
-        {
-            Ok(()) => health.succeeded(Work::Snapshot),
-            Err(error) => health.failed(Work::Snapshot, &error),
-        }
+/// Writes a snapshot of an open store, if a start would replay many records without it.
+pub(super) fn write(shared: &Shared) {
+    let health = &shared.durability.health;
+    let logs: Vec<Log> = shared.journals.logs().collect();
+    match shared
+        .snapshots
+        .write(shared, ITEMS_PER_RECORD, &logs, Log::checkpoint)
+    {
+        Ok(()) => health.succeeded(Work::Snapshot),
+        Err(error) => health.failed(Work::Snapshot, &error),
     }
 }
