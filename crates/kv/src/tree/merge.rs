@@ -111,7 +111,12 @@ impl Merging {
 pub(super) fn run(shared: &Shared) {
     let mut purged = Instant::now();
     let mut failed = false;
-    while shared.merging.wait(if failed { RETRY } else { PURGE }) {
+    while shared.merging.wait(if failed || shared.is_readable_only() {
+        RETRY
+    } else {
+        PURGE
+    }) {
+        shared.save();
         let (active, frozen) = shared.pending.figures();
         let due =
             active.bytes >= shared.settings.merge_bytes || frozen.bytes > 0 || !shared.pages_are_current();
@@ -205,6 +210,22 @@ fn purge(shared: &Shared) -> Result<(), StoreError> {
 }
 
 impl Shared {
+    fn is_readable_only(&self) -> bool {
+        self.is_readable_only.load(Ordering::Acquire)
+    }
+
+    /// Writes the folder's own file, if there was no room for it when the store was opened.
+    fn save(&self) {
+        let mut unsaved = self.unsaved.lock();
+        let (Some(meta), Some(folder)) = (*unsaved, &*self.folder.lock()) else {
+            return;
+        };
+        if folder.write(meta).is_ok() {
+            *unsaved = None;
+            self.is_readable_only.store(false, Ordering::Release);
+        }
+    }
+
     /// Notes what the pages have now.
     fn hold(&self, held: Held) {
         self.pages_bytes.store(held.bytes, Ordering::Relaxed);

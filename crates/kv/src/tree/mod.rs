@@ -19,6 +19,8 @@
 
 mod backend;
 mod compression;
+#[cfg(test)]
+mod faults;
 mod figures;
 mod journal;
 mod merge;
@@ -45,7 +47,7 @@ use parking_lot::Mutex;
 
 use crate::commits::Commits;
 use crate::durability::{Durability, Sync};
-use crate::folder::{self, Folder};
+use crate::folder::{self, Folder, Meta};
 use crate::memory::{ITEM_SIZE_DEFAULT, Memory};
 use crate::observer::Observers;
 use crate::owned::OwnedEntry;
@@ -146,6 +148,10 @@ struct Shared {
     pages_items: AtomicU64,
     pages_bytes: AtomicU64,
     closed: AtomicBool,
+    /// True if the device had no room when the store was opened.
+    is_readable_only: AtomicBool,
+    /// The content of the folder's own file that waits for room.
+    unsaved: Mutex<Option<Meta>>,
     /// The second of the last call, for merges.
     second: AtomicU32,
     counters: Counters,
@@ -215,6 +221,9 @@ impl Tree {
     #[inline]
     fn check_writes(&self) -> Result<(), StoreError> {
         self.check_open()?;
+        if self.shared.is_readable_only.load(Ordering::Acquire) {
+            return Err(StoreError::Full);
+        }
         self.shared.durability.check()
     }
 

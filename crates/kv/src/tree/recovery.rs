@@ -36,7 +36,12 @@ pub(super) fn recover(
 ) -> Result<(Shared, log::Recovery), Error> {
     let folder = Folder::lock(storage.clone(), path, Kind::Tree)?;
     let meta = folder.read()?.map_or_else(|| Meta::first(1), Meta::next);
-    folder.write(meta)?;
+    // On a full device the store can be read, and is written to once there is room for this.
+    let unsaved = match folder.write(meta) {
+        Ok(()) => None,
+        Err(error) if error.is_full() && meta.epoch > 1 => Some(meta),
+        Err(error) => return Err(error.into()),
+    };
     let (pages, facts, held) =
         Pages::open(storage.clone(), &path.join("pages"), settings.compression, large)?;
     let (log, report) = Log::open_in(storage.clone(), &path.join("log"), options(&settings))?;
@@ -70,6 +75,8 @@ pub(super) fn recover(
         counters: Counters::default(),
         observers: Arc::default(),
         uploads: Arc::default(),
+        is_readable_only: AtomicBool::new(unsaved.is_some()),
+        unsaved: Mutex::new(unsaved),
         folder: Mutex::new(Some(folder)),
     };
     replay(&log, facts.offset, |write| shared.apply(write))?;
