@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::cold::{answer, wait};
 use crate::error::Error;
 use crate::log::Log;
-use crate::rewrite::{Candidate, Judge, Verdict};
+use crate::rewrite::{Candidate, Judge, PLAIN_BYTES_MAX, Verdict};
 use crate::scan::scan_segment;
 use crate::segment::Segment;
 
@@ -61,7 +61,7 @@ pub struct Compacted {
 
 impl Log {
     /// Removes records from complete segments whose key has a newer record in a complete segment, and tombstones whose time has
-    /// come. Records without a key stay, and so do compressed batches, whose keys are not seen.
+    /// come. Records without a key stay, and so do compressed batches that cannot be decompressed or have more than 64 MiB of records.
     ///
     /// `pause` is called after about each MiB that was read, with the number of bytes: a caller that sleeps there bounds the
     /// share of the processor and the device. This waits for the device.
@@ -112,6 +112,7 @@ impl Log {
     ) -> Result<(Keys, usize), Error> {
         let mut keys = Keys::new();
         let mut bytes = 0;
+        let mut memory = Vec::new();
         for (number, segment) in segments.iter().enumerate() {
             let mut read = 0;
             wait(|| answer(segment.find(segment.base())))?;
@@ -120,11 +121,18 @@ impl Log {
                 if read >= STEP_BYTES {
                     pause(std::mem::take(&mut read));
                 }
+                let plain = batch.decompressed(PLAIN_BYTES_MAX, &mut memory);
+                let (batch, is_compressed) = plain.map_or((*batch, false), |(plain, _)| (plain, true));
                 let Ok(records) = batch.records() else {
                     return Ok(());
                 };
                 for record in records {
-                    let record = record.map_err(|error| segment.corrupt(location.position, error.into()))?;
+                    let record = match record {
+                        Ok(record) => record,
+                        // The batch stays as it is.
+                        Err(_) if is_compressed => break,
+                        Err(error) => return Err(segment.corrupt(location.position, error.into())),
+                    };
                     let Some(key) = record.key else { continue };
                     if let Some(newest) = keys.get_mut(key) {
                         *newest = record.offset;
@@ -152,6 +160,10 @@ struct Newest {
 }
 
 impl Judge for Newest {
+    fn judges_compressed(&self) -> bool {
+        true
+    }
+
     fn judge(&mut self, candidate: &Candidate<'_>) -> Verdict {
         let record = candidate.record;
         let Some(key) = record.key else {

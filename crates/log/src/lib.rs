@@ -37,7 +37,8 @@
 //! - A batch has at most [`batch::BATCH_BYTES_MAX`] bytes, so a value of 2 GiB or more needs several records.
 //! - Every segment that was read from keeps its file open, and its index in memory: about 2 MiB per GiB. Segments that were
 //!   not read have neither.
-//! - Compaction drops no records of compressed batches, and keeps an empty batch for each batch of an idempotent producer.
+//! - Compaction drops no records of compressed batches that cannot be decompressed or have more than 64 MiB of records, and keeps
+//!   an empty batch for each batch of an idempotent producer.
 //! - One rewrite of a log is at work at a time.
 //!
 //! # What was decided
@@ -51,7 +52,8 @@
 //!   succeed though bytes were lost. The log refuses writes ([`Error::Failed`]) until it is opened again.
 //! - **A failed append is undone.** The file is cut to its former end. A full disk therefore refuses appends and loses nothing.
 //! - **Files that readers hold do not change.** Truncation and compaction write new files.
-//! - **Compressed batches are carried as they are.** The log does not decompress.
+//! - **Compressed batches are carried as they are.** Only compaction by key decompresses them, and compresses what stays of a batch
+//!   by the same codec. A damaged record within one keeps the batch whole.
 //!
 //! **Invariant:** nothing here knows a protocol, starts a thread, or reads a clock but to measure how long a sync takes.
 //! **Invariant:** `unsafe` is confined to `storage/map.rs`.

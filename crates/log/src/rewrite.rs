@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Records of adjacent batches are merged into batches of about [`MERGED_BYTES`], since the header of a batch is larger than
-//! many records. Batches of idempotent or transactional producers, and such with the time of appending, stay apart; compressed
-//! and control batches stay as they are.
+//! many records. Batches of idempotent or transactional producers, compressed ones, and such with the time of appending, stay
+//! apart; control batches stay as they are.
 //!
 //! **Invariant:** the new segment's batches tile the same offsets as the run.
 //! **Invariant:** the active segment is never rewritten.
@@ -18,7 +18,10 @@ use std::io::IoSlice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::batch::{Attributes, Batch, BatchError, BatchHeader, Builder, Compression, PATCHED_BYTES, Record};
+use crate::batch::{
+    Attributes, BATCH_BYTES_MAX, Batch, BatchError, BatchHeader, Builder, Codec, Compression, PATCHED_BYTES,
+    Record,
+};
 use crate::checkpoint::{Complete, Replace};
 use crate::error::{Doing, Error};
 use crate::files::remove_segment_files;
@@ -31,6 +34,8 @@ use crate::storage::{self, File, Open};
 
 /// A merged batch is written when it has this size.
 const MERGED_BYTES: usize = 64 << 10;
+/// A compressed batch with more bytes of records than this stays as it is.
+pub(crate) const PLAIN_BYTES_MAX: usize = 64 << 20;
 /// A batch takes at most this many offsets.
 const SPAN_MAX: u64 = i32::MAX as u64;
 
@@ -69,6 +74,12 @@ pub struct Moved {
 pub trait Judge {
     /// Decides whether to keep a record.
     fn judge(&mut self, candidate: &Candidate<'_>) -> Verdict;
+
+    /// True to have the records of compressed batches judged, too, and those that stay compressed again. Their locations mean
+    /// nothing, and [`moved`](Judge::moved) is not called for them. A batch that cannot be decompressed stays as it is.
+    fn judges_compressed(&self) -> bool {
+        false
+    }
 
     /// A record was kept. The new location is valid once the rewrite is [installed](Rewrite::install).
     fn moved(&mut self, moved: Moved) {
@@ -135,6 +146,7 @@ impl Log {
             builder: Builder::new(),
             index: Index::new(base),
             leader_epoch: self.shared.options.leader_epoch,
+            plain: Vec::new(),
         };
         Ok(Rewrite {
             log: self.clone(),
@@ -340,6 +352,8 @@ struct Output {
     builder: Builder,
     index: Index,
     leader_epoch: i32,
+    /// Memory for the records of a compressed batch.
+    plain: Vec<u8>,
 }
 
 /// Why a batch could not be carried over.
@@ -375,8 +389,11 @@ impl Output {
     ) -> Result<(), Trouble> {
         let header = batch.header();
         let attributes = header.attributes;
-        if attributes.compression() != Compression::None || attributes.is_control() {
+        if attributes.is_control() {
             return self.copy(batch);
+        }
+        if attributes.compression() != Compression::None {
+            return self.take_compressed(location, batch, start, horizon, judge);
         }
         if attributes.0 & !MERGEABLE != 0 || header.producer_id >= 0 {
             return self.filter(location, batch, start, judge);
@@ -502,6 +519,94 @@ impl Output {
         self.write_built(header.end_offset())
     }
 
+    /// Carries a compressed batch over.
+    fn take_compressed(
+        &mut self,
+        location: Location,
+        batch: &Batch<'_>,
+        start: u64,
+        horizon: i64,
+        judge: &mut dyn Judge,
+    ) -> Result<(), Trouble> {
+        let mut memory = std::mem::take(&mut self.plain);
+        let judged = judge.judges_compressed();
+        let plain = judged.then(|| batch.decompressed(PLAIN_BYTES_MAX, &mut memory));
+        let result = match plain.flatten() {
+            Some((plain, codec)) if is_sound(&plain) => {
+                self.filter_compressed(location, batch, (plain, codec), start, horizon, judge)
+            }
+            _ => self.copy(batch),
+        };
+        self.plain = memory;
+        result
+    }
+
+    /// Writes what stays of a compressed batch, which was decompressed into `plain`.
+    fn filter_compressed(
+        &mut self,
+        location: Location,
+        batch: &Batch<'_>,
+        (plain, codec): (Batch<'_>, Codec),
+        start: u64,
+        horizon: i64,
+        judge: &mut dyn Judge,
+    ) -> Result<(), Trouble> {
+        let header = *plain.header();
+        let mut verdicts = Vec::new();
+        let mut has_tombstones = false;
+        for record in plain.records()? {
+            let record = record?;
+            let stays = judged(location, &header, &record, start, judge).is_some();
+            has_tombstones |= stays && record.value.is_none();
+            verdicts.push(stays);
+        }
+        // With the time of appending, the base timestamp is not free for a horizon.
+        let is_free = header.attributes.0 & (Attributes::DELETE_HORIZON | Attributes::LOG_APPEND_TIME) == 0;
+        let sets_horizon = has_tombstones && is_free;
+        if !sets_horizon && verdicts.iter().all(|stays| *stays) {
+            return self.copy(batch);
+        }
+        if header.producer_id < 0 && !verdicts.contains(&true) {
+            return Ok(());
+        }
+        self.flush(header.base_offset)?;
+        self.builder.begin_like(&header);
+        if sets_horizon {
+            self.builder.set_delete_horizon(horizon);
+        }
+        for (record, stays) in plain.records()?.zip(verdicts) {
+            if stays {
+                self.builder.push_read(&record?)?;
+            }
+        }
+        self.write_compressed(
+            batch.header().attributes.compression(),
+            codec,
+            header.end_offset(),
+        )
+    }
+
+    /// Writes the batch that is being filled, compressed if it has records and the codec takes them.
+    fn write_compressed(&mut self, compression: Compression, codec: Codec, end: u64) -> Result<(), Trouble> {
+        self.builder.span(end);
+        let mut memory = Vec::new();
+        let built = match self.builder.is_empty() {
+            true => None,
+            false => self
+                .builder
+                .finish_compressed(compression, codec, &mut memory)
+                .ok(),
+        };
+        let Some(built) = built.filter(|built| built.header().bytes <= BATCH_BYTES_MAX) else {
+            return self.write_built(end);
+        };
+        let header = *built.header();
+        storage::write_full(&*self.file, &mut [IoSlice::new(built.bytes())], self.position)?;
+        self.builder.clear();
+        self.wrote(&header);
+        Ok(())
+    }
+
     /// Writes the last batch, so that the segment ends where the run does.
     fn finish(&mut self, end: u64) -> Result<(), Error> {
         let name = file_name(self.index.base());
@@ -521,6 +626,13 @@ impl Output {
             Trouble::Io(error) => Error::io("write", &storage::temporary(segment.path()), error),
         }
     }
+}
+
+/// Returns true if every record can be read.
+fn is_sound(batch: &Batch<'_>) -> bool {
+    batch
+        .records()
+        .is_ok_and(|mut records| records.all(|record| record.is_ok()))
 }
 
 /// The location of a record's value if the record stays. Records before the log's start go.

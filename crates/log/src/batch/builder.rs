@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::varint::{length, push};
 use super::{
-    Attributes, Batch, BatchError, BatchHeader, CHECKED_FROM, HEADER_BYTES, MAGIC, PREFIX_BYTES, Record,
+    Attributes, Batch, BatchError, BatchHeader, CHECKED_FROM, Codec, Compression, HEADER_BYTES, MAGIC,
+    PREFIX_BYTES, Record,
 };
 use crate::checksum;
 
@@ -240,20 +241,42 @@ impl Builder {
         Ok(value)
     }
 
+    /// Completes the batch with its records compressed, in memory of the caller's.
+    ///
+    /// # Errors
+    /// The codec refuses the records.
+    pub(crate) fn finish_compressed<'o>(
+        &self,
+        compression: Compression,
+        codec: Codec,
+        out: &'o mut Vec<u8>,
+    ) -> std::io::Result<Batch<'o>> {
+        out.clear();
+        out.resize(HEADER_BYTES, 0);
+        codec.compress(&self.bytes[HEADER_BYTES..], out)?;
+        let mut header = self.header;
+        header.bytes = out.len() as u64;
+        header.attributes.0 |= compression.bits();
+        Ok(seal(out, header))
+    }
+
     /// Completes the batch: header and checksum. More records may be pushed afterwards, and the batch finished again.
     pub fn finish(&mut self) -> Batch<'_> {
         let header = BatchHeader {
             bytes: self.bytes.len() as u64,
             ..self.header
         };
-        write_header(&mut self.bytes, &header);
-        let crc = checksum::of(&self.bytes[CHECKED_FROM..]);
-        self.bytes[17..CHECKED_FROM].copy_from_slice(&crc.to_be_bytes());
-        Batch {
-            header: BatchHeader { crc, ..header },
-            bytes: &self.bytes,
-        }
+        seal(&mut self.bytes, header)
     }
+}
+
+/// Writes the header and the checksum of a batch whose records are there.
+fn seal(bytes: &mut [u8], header: BatchHeader) -> Batch<'_> {
+    write_header(bytes, &header);
+    let crc = checksum::of(&bytes[CHECKED_FROM..]);
+    bytes[17..CHECKED_FROM].copy_from_slice(&crc.to_be_bytes());
+    let header = BatchHeader { crc, ..header };
+    Batch { header, bytes }
 }
 
 fn write_header(bytes: &mut [u8], header: &BatchHeader) {

@@ -15,6 +15,7 @@
 //! **Invariant:** no input causes a panic or an allocation that depends on a number in the input.
 
 mod builder;
+mod codec;
 mod record;
 mod varint;
 
@@ -22,6 +23,7 @@ pub use builder::{Builder, NewHeader, NewRecord};
 pub use record::{Header, Headers, Record, Records};
 
 use crate::checksum;
+pub(crate) use codec::Codec;
 
 /// Bytes of a batch before its records.
 pub const HEADER_BYTES: usize = 61;
@@ -119,6 +121,18 @@ impl Compression {
             other => Compression::Unknown(other),
         }
     }
+
+    /// Its bits among the attributes.
+    pub(crate) fn bits(self) -> u16 {
+        match self {
+            Compression::None => 0,
+            Compression::Gzip => 1,
+            Compression::Snappy => 2,
+            Compression::Lz4 => 3,
+            Compression::Zstd => 4,
+            Compression::Unknown(bits) => bits.into(),
+        }
+    }
 }
 
 /// The attribute bits of a batch. Bits that the format does not define are kept.
@@ -126,6 +140,8 @@ impl Compression {
 pub struct Attributes(pub u16);
 
 impl Attributes {
+    /// The bits of the compression.
+    const COMPRESSION: u16 = 7;
     /// Timestamps are the time of appending, not of creation.
     pub const LOG_APPEND_TIME: u16 = 1 << 3;
     /// The batch belongs to a transaction.
@@ -332,6 +348,20 @@ impl<'a> Batch<'a> {
             Compression::None => Ok(Records::new(&self.header, &self.bytes[HEADER_BYTES..])),
             other => Err(BatchError::Compressed(other)),
         }
+    }
+
+    /// The same batch with its records decompressed into `out`, and the codec; `None` if they are not compressed, cannot be
+    /// decompressed, or are more than `max` bytes. The result has no valid checksum.
+    pub(crate) fn decompressed<'o>(&self, max: usize, out: &'o mut Vec<u8>) -> Option<(Batch<'o>, Codec)> {
+        let compressed = &self.bytes[HEADER_BYTES..];
+        let codec = Codec::of(self.header.attributes.compression(), compressed)?;
+        out.clear();
+        out.extend_from_slice(&self.bytes[..HEADER_BYTES]);
+        codec.decompress(compressed, max, out).ok()?;
+        let mut header = self.header;
+        header.attributes.0 &= !Attributes::COMPRESSION;
+        header.bytes = out.len() as u64;
+        Some((Batch { header, bytes: out }, codec))
     }
 
     /// The first bytes of the batch with another base offset and leader epoch. The checksum covers neither.
