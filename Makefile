@@ -30,7 +30,7 @@ HAVE_FMT := @test -e /usr/include/fmt/compile.h || $(APT_INSTALL) libfmt-dev
 FUZZ := $(if $(findstring nightly,$(shell rustup toolchain list 2>/dev/null)),$(CARGO) +nightly fuzz,RUSTC_BOOTSTRAP=1 $(CARGO) fuzz)
 
 .DEFAULT_GOAL := build
-.PHONY: run build compiler libnoshell test test-packages test-programs check-digits lint fmt bench bench-kv bench-curves bench-appends bench-compaction bench-qrintf bench-spawn bench-streams bench-log fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
+.PHONY: run build compiler libnoshell test test-packages test-programs check-digits lint fmt bench bench-kv bench-curves bench-appends bench-compaction bench-qrintf bench-spawn bench-streams bench-log bench-restart fuzz instructions doc install uninstall clean help fuzz-long test-fresh test-long test-aarch64
 
 run: build ## build and start the daemon with its defaults (ARGS="--memcached 127.0.0.1:0" adds flags)
 	$(HIKYAKU) serve $(ARGS)
@@ -138,6 +138,9 @@ bench-streams: ## compare the examples tunnel, multiplex and push with HAProxy, 
 bench-log: ## compare appends to the log with write(2) of the same bytes
 	$(CARGO) build --release --locked -p hikyaku-log --example append_rate
 	bench/log --program $(TARGET)/release/examples/append_rate
+
+bench-restart: build ## measure starts on hash stores of 1 and 10 million items, after stops and kills (four minutes)
+	bench/restart --hikyaku $(HIKYAKU)
 
 instructions: build ## count the instructions of the hot paths; fail if any grew by 3 % (UPDATE=1 records them)
 	@command -v valgrind >/dev/null && command -v python3 >/dev/null && command -v openssl >/dev/null || \

@@ -72,7 +72,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // What was never mounted need not be.
+        // Nothing may be mounted there.
         let _ = Command::new("umount").arg("-l").arg(self.path()).output();
     }
 }
@@ -192,7 +192,7 @@ fn a_disk_that_has_room_again_takes_writes_again() {
     let mut connection = daemon.connect();
     assert!(set(&mut connection, "key-0", &value(0)).starts_with("STORED"));
     disk.fill();
-    // What was allocated ahead takes some more.
+    // Segments have allocated space ahead.
     let mut number = 1;
     while set(&mut connection, &format!("key-{number}"), &value(number)).starts_with("STORED") {
         number += 1;

@@ -48,7 +48,7 @@ pub(crate) struct Meta {
     pub(crate) partitions: u32,
     /// How often the store was opened. It is a part of every CAS, so that none is given out twice.
     pub(crate) epoch: u32,
-    /// A random number, fixed when the store is created, by which files that belong to another store are recognized.
+    /// A random number, fixed when the store is created. It tells the store's files from those of another store.
     pub(crate) id: u64,
 }
 

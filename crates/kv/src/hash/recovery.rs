@@ -37,7 +37,7 @@ pub(super) struct Partition {
     pub(super) known: u64,
 }
 
-/// What the logs have beside items.
+/// The flushes that the logs record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flushes {
     /// The offsets before which the last flush removed everything, per partition; empty if there was none.
@@ -71,7 +71,8 @@ impl Partition {
 impl Recovery<'_> {
     /// Reads the logs of all partitions, on all cores, and adds what they have to the index.
     ///
-    /// A flush is found in the log of partition 0 while the others are read, too. What they have before it is then removed again.
+    /// Flushes are recorded in the log of partition 0, which is read at the same time as the others. After a flush, the index is
+    /// cleared and the logs are read again from the flush on.
     ///
     /// # Errors
     /// A batch is damaged, or a device failed.

@@ -17,12 +17,12 @@ use crate::{StoreError, Work};
 /// The longest time between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Whether writes are admitted. A store whose device is full cannot note that it was opened, and a write without that could get a
-/// CAS that was given out before. So it serves reads until there is room.
+/// Refuses writes while the store's epoch is not on the device. A store cannot write its epoch to a full device, and without it a
+/// write could get a CAS that was given out before.
 #[derive(Debug, Default)]
 pub(super) struct Admission {
     waits: AtomicBool,
-    /// What could not be written.
+    /// The epoch that is not on the device.
     unwritten: Mutex<Option<Meta>>,
 }
 

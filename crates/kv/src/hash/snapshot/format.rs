@@ -74,7 +74,7 @@ pub(super) struct Known {
     pub(super) generation: u32,
     pub(super) base: u64,
     pub(super) bytes: u64,
-    /// What compaction counts, as in [`Map`](super::super::maps::Map).
+    /// The counts of compaction, with the meanings that [`Map`](super::super::maps::Map) gives them.
     pub(super) records: u64,
     pub(super) held: u64,
     pub(super) cleaned: u64,
@@ -106,7 +106,7 @@ impl Head {
     }
 
     /// # Errors
-    /// Why the bytes are no head.
+    /// The reason, if the bytes are not a valid head.
     pub(super) fn decode(bytes: &[u8]) -> Result<Head, String> {
         let Some(bytes) = bytes.first_chunk::<HEAD_BYTES>() else {
             return Err("it is truncated".to_owned());

@@ -40,8 +40,8 @@ use restore::{Restored, Saved};
 /// The name of the file.
 const NAME: &str = "index";
 
-/// A snapshot is written once a start would replay one record per so many items, so that a store with few writes does not write
-/// its index every minute.
+/// The number of items per record that a start replays without a new snapshot. A store with fewer new records than that does not
+/// write its index every minute.
 const ITEMS_PER_RECORD: u64 = 64;
 
 /// The snapshots of a store.
@@ -58,7 +58,7 @@ pub(super) struct Snapshots {
     last: Mutex<Option<Last>>,
 }
 
-/// What the file on the device has.
+/// The content of the file on the device.
 #[derive(Debug, Default)]
 struct Last {
     /// The sum of the offsets of all points.
@@ -119,7 +119,7 @@ impl Snapshots {
         }
     }
 
-    /// Returns true if the file has the newest snapshot, of which everything could be used.
+    /// Returns true if the file is known to be usable as a whole.
     #[cfg(test)]
     fn is_current(&self) -> bool {
         self.last.lock().is_some()

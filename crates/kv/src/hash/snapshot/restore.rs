@@ -22,7 +22,7 @@ pub(in super::super) struct Saved {
     directory: Directory,
 }
 
-/// What a snapshot tells beside the slots.
+/// The facts of a snapshot other than its slots.
 #[derive(Debug)]
 pub(in super::super) struct Restored {
     pub(in super::super) flushes: Flushes,
@@ -30,7 +30,7 @@ pub(in super::super) struct Restored {
     pub(in super::super) records: Option<u64>,
 }
 
-/// What becomes of the slots that name a segment.
+/// The treatment of the slots that name a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// The snapshot does not know the number.
@@ -42,10 +42,10 @@ enum Fate {
 }
 
 impl Saved {
-    /// Opens a snapshot and reads its directory. Returns nothing if there is no file.
+    /// Opens a snapshot and reads its directory. Returns `None` if the file does not exist.
     ///
     /// # Errors
-    /// Why the file cannot be used.
+    /// The reason, if the file cannot be used.
     pub(super) fn read(storage: &dyn Storage, path: &Path, store: u64) -> Result<Option<Saved>, String> {
         let file = match storage.open(path, Open::Read) {
             Ok(file) => file,
@@ -80,7 +80,7 @@ impl Saved {
     /// Fills the index with the slots whose records the logs still have, and lets the partitions begin behind them.
     ///
     /// # Errors
-    /// Why the snapshot cannot be used. The index may have some of its slots then.
+    /// The reason, if the snapshot cannot be used. The index may have some of its slots then.
     pub(in super::super) fn fill(
         &self,
         index: &Index,
@@ -148,7 +148,7 @@ impl Saved {
         segments.filter(move |known| known.partition as usize == partition)
     }
 
-    /// What becomes of the slots, by the number of their segment. Notes the records of the segments that are not replayed wholly.
+    /// The treatment of slots, by the number of their segment. Sets the counts of the segments that the replay does not read wholly.
     fn fates(&self, partitions: &[Partition], starts: &[u64]) -> Vec<Fate> {
         let numbers = self
             .directory
