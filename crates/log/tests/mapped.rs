@@ -190,3 +190,39 @@ fn a_failed_write_between_copies_is_undone() {
     assert!(recovery.cuts.is_empty(), "{recovery:?}");
     assert_eq!(all(&log), expected);
 }
+
+/// A process that is killed in the middle of a copy leaves any part of a batch, since nothing orders the stores of a copy.
+#[test]
+fn any_part_of_a_batch_behind_the_last_whole_one_is_cut() {
+    let storage = Simulated::new();
+    let (log, _) = open(&storage, large());
+    append_numbers(&log, 0..3);
+    let (path, before) = (log.segments()[0].path().to_owned(), log.bytes() as usize);
+    let expected = all(&log);
+    append_value(&log, "torn");
+    let whole = storage.files()[&path].clone();
+    let after = log.bytes() as usize;
+    drop(log);
+    storage.put(&path, whole[..after].to_vec());
+    for cut in before..=after {
+        for present in [before..cut, cut..after] {
+            let mut torn = whole[..after].to_vec();
+            torn.resize(after + 500, 0);
+            let absent = |at: &usize| !present.contains(at);
+            (before..after).filter(absent).for_each(|at| torn[at] = 0);
+            let is_whole = torn[..after] == whole[..after];
+            let is_empty = torn[before..after].iter().all(|&byte| byte == 0);
+            let torn_storage = storage.power_cut(Loss::None);
+            torn_storage.put(&path, torn);
+            let (log, recovery) = open(&torn_storage, large());
+            let (kept, cuts) = (3 + u64::from(is_whole), !is_whole && !is_empty);
+            assert_eq!(
+                (log.end(), recovery.cuts.len()),
+                (kept, usize::from(cuts)),
+                "{present:?}"
+            );
+            assert_eq!(all(&log)[..3], expected);
+            assert_eq!(append_value(&log, "next"), kept);
+        }
+    }
+}
