@@ -7,6 +7,7 @@
 //! fails, the log refuses writes.
 
 use std::io::IoSlice;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,8 +20,9 @@ use crate::segment::{Facts, Segment, SegmentId, file_name};
 use crate::storage::{self, File, Open, Pages};
 use crate::tail::Tail;
 
-/// Bytes that are allocated ahead at a time.
-const ALLOCATION_BYTES: u64 = 16 << 20;
+/// Bytes that are allocated ahead at a time. A log allocates no more than it has, so that many small logs do not use up a small file
+/// system.
+const ALLOCATION_BYTES: RangeInclusive<u64> = 1 << 20..=16 << 20;
 /// Appends of at most this many bytes are copied into the mapping. Larger ones cost less as system calls, which make several
 /// pages at once.
 const MAPPED_BYTES_MAX: u64 = 4 << 10;
@@ -296,11 +298,10 @@ impl Shared {
             return;
         }
         let from = writer.allocated;
-        let rest = self
-            .options
-            .segment_bytes
-            .saturating_sub(from)
-            .min(ALLOCATION_BYTES);
+        let is_first = writer.active.base() == self.start.load(Ordering::Acquire);
+        let (least, most) = ALLOCATION_BYTES.into_inner();
+        let step = if is_first { from.clamp(least, most) } else { most };
+        let rest = self.options.segment_bytes.saturating_sub(from).min(step);
         let length = rest.max(end - from);
         writer.allocated = match writer.file.allocate(from, length) {
             Ok(()) => from + length,

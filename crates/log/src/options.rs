@@ -12,7 +12,7 @@ pub struct Options {
     /// An append starts a new segment if the active one got its first batch this long before, in milliseconds. The default
     /// is 7 days.
     pub segment_age_ms: Option<u64>,
-    /// Allocate space ahead of the active segment's end, in steps of 16 MiB, and free the rest when the segment is complete
+    /// Allocate space ahead of the active segment's end, in steps of 1 to 16 MiB, and free the rest when the segment is complete
     /// or the log closed. The default is true.
     pub preallocate: bool,
     /// Copy appends of at most 4 KiB into a mapping of allocated space, instead of writing them by system calls. It takes effect

@@ -127,7 +127,10 @@ fn run(storage: &Simulated, options: Options, kind: Kind, seed: u64) -> Model {
 
 fn crash_everywhere(kind: Kind, seed: u64, losses: &[Loss]) {
     crash_everywhere_with(small(), kind, seed, losses);
-    crash_everywhere_with(mapped(), kind, seed, losses);
+    // A simulated file that is mapped is compared with its mapping at every operation, which takes its time.
+    if seed.is_multiple_of(2) {
+        crash_everywhere_with(mapped(), kind, seed, losses);
+    }
 }
 
 fn crash_everywhere_with(options: Options, kind: Kind, seed: u64, losses: &[Loss]) {

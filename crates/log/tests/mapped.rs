@@ -226,3 +226,20 @@ fn any_part_of_a_batch_behind_the_last_whole_one_is_cut() {
         }
     }
 }
+
+#[test]
+fn many_small_logs_share_a_small_file_system() {
+    let storage = Simulated::new();
+    storage.set_capacity(Some(20 << 20));
+    let shared: Arc<dyn Storage> = Arc::new(storage);
+    let logs: Vec<_> = (0..8)
+        .map(|number| folder().join(number.to_string()))
+        .map(|path| Log::open_in(shared.clone(), &path, large()).unwrap().0)
+        .collect();
+    logs.iter().for_each(|log| append_numbers(log, 0..10));
+    // Every log has room for more, whichever appended first.
+    let long = [plain("k", &"v".repeat(100_000))];
+    for log in logs.iter().rev() {
+        append(log, &long, 1).unwrap();
+    }
+}
