@@ -93,7 +93,7 @@ struct Request {
     goal: u64,
 }
 
-/// What the last round says about the next one.
+/// The facts of the last round that decide when the next one begins.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     /// The point of the last write that came while it was under way, and as many more as it served.

@@ -1,7 +1,8 @@
-//! The log of one partition, which records items, tombstones and flushes in the order in which they happen.
+//! The log of one partition, which records items, tombstones and flushes in the order of their writes.
 //!
 //! Each write is a batch of its own, so it is complete when [`Log::append`] returns: nothing has to be finished before the reply
-//! leaves, and a process that is killed leaves no part of an acknowledged write behind. Compaction merges batches.
+//! leaves, and a process that is killed leaves no part of an acknowledged write behind. Compaction merges batches. Batches are built
+//! outside of the lock, in memory of the thread.
 //!
 //! **Invariant:** an item's key is locked while it is appended, so the log has the writes of a key in the order of the index.
 
@@ -170,7 +171,7 @@ impl Journal {
     }
 }
 
-/// Memory in which a thread builds batches before it takes a journal's lock.
+/// A thread's memory for building batches before it takes a journal's lock.
 struct Draft {
     builder: Builder,
     /// A value of several parts, joined.
