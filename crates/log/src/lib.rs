@@ -44,6 +44,8 @@
 //! # What was decided
 //! - **A log is a list of extents.** Readers get ranges of files and never assume one file per log, so that small logs
 //!   may share files later.
+//! - **Small appends may be copies.** With [`Options::mapped`], they are copied into mapped pages of allocated space, without a system
+//!   call, on file systems where that cannot fail.
 //! - **The page cache is the cache.** Appends are written at once, and recent reads hit what was just written. A cold range is
 //!   announced with `posix_fadvise(WILLNEED)` and then read on the caller's thread: that took half to two thirds of the time of
 //!   reading alone, for 256 KiB to 1 MiB on a virtual disk. Mappings are offered, but a device that fails
@@ -56,7 +58,7 @@
 //!   by the same codec. A damaged record within one keeps the batch whole.
 //!
 //! **Invariant:** nothing here knows a protocol, starts a thread, or reads a clock but to measure how long a sync takes.
-//! **Invariant:** `unsafe` is confined to `storage/map.rs`.
+//! **Invariant:** `unsafe` is confined to `storage/map.rs` and `storage/window.rs`.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
