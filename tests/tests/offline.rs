@@ -80,7 +80,7 @@ fn records_go_round(program: &str, create: &[&str], name: &str) {
     lines.sort();
     assert_eq!(again, lines);
 
-    // What a client reads is what Tokyo Cabinet had.
+    // A client reads the values of the database.
     let daemon = Daemon::start(&[
         "--memcached",
         "127.0.0.1:0",

@@ -5,7 +5,7 @@
 //!   PATH.tch#bnum=1000000          the same by a name of Tokyo Cabinet's
 //! ```
 //!
-//! What there is to say about a kind stands in one line of [`KINDS`].
+//! [`KINDS`] has one line for each kind.
 
 mod tokyo;
 

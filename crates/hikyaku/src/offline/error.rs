@@ -62,7 +62,7 @@ impl Error {
     }
 }
 
-/// What to do if a daemon has the store open.
+/// The remedy if a daemon has the store open.
 fn held(error: &kv::Error) -> &'static str {
     match error {
         kv::Error::Log(log::Error::Locked { .. }) => ", or ask that daemon: hikyaku kv … --server ADDRESS",

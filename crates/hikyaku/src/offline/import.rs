@@ -45,7 +45,7 @@ pub(super) fn run(asked: &Import, json: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// What became of the items.
+/// The numbers of items, by outcome.
 #[derive(Default)]
 struct Counts {
     stored: u64,

@@ -73,7 +73,7 @@ impl Tokyo<'_> {
         let errors = child.stderr.take().map(|errors| {
             std::thread::spawn(move || {
                 let mut text = String::new();
-                // What cannot be read is not told.
+                // The error is reported without the text if it cannot be read.
                 let _ = errors.take(ERRORS_MAX).read_to_string(&mut text);
                 text
             })

@@ -65,7 +65,7 @@ impl Compression {
         (compressed.len() < bytes.len()).then_some(compressed)
     }
 
-    /// The bytes that were compressed, of which there were `length`.
+    /// Decompresses bytes; `length` is their number before compression.
     ///
     /// # Errors
     /// The compressed bytes are damaged.

@@ -26,7 +26,7 @@ fn sync(tree: &Tree) -> bool {
     tree.shared.durability.round(&tree.shared.journal).is_ok()
 }
 
-/// What a key may have after a failure: the last value that was durable, and those that were written since.
+/// The possible values of a key after a failure: the last durable value and all later ones.
 type Possible = BTreeMap<Vec<u8>, Vec<Option<Vec<u8>>>>;
 
 /// Writes, merges and syncs, as long as the storage works.

@@ -118,8 +118,8 @@ pub(super) fn run(shared: &Shared) {
     }) {
         shared.save();
         let (active, frozen) = shared.pending.figures();
-        let due =
-            active.bytes >= shared.settings.merge_bytes || frozen.bytes > 0 || !shared.pages_are_current();
+        let is_full = active.bytes >= shared.settings.merge_bytes;
+        let due = is_full || frozen.bytes > 0 || !shared.pages_are_current();
         let purge = purged.elapsed() >= PURGE;
         if !due && !purge {
             continue;
@@ -184,7 +184,7 @@ fn merge_writes(shared: &Shared) -> Result<(), StoreError> {
             shared.hold(merged.held);
         }
     });
-    // What is left of the log is read again after the next start, and is older than the pages: nothing is lost but time.
+    // If this fails, the next start replays records that the pages already have, which changes nothing.
     let _ = log.remove_before(frozen.offset);
     Ok(())
 }
@@ -212,6 +212,12 @@ fn purge(shared: &Shared) -> Result<(), StoreError> {
 impl Shared {
     fn is_readable_only(&self) -> bool {
         self.is_readable_only.load(Ordering::Acquire)
+    }
+
+    /// True if the log has writes that the pages do not have.
+    pub(super) fn has_pending(&self) -> bool {
+        let (active, frozen) = self.pending.figures();
+        active.bytes + frozen.bytes > 0 || !self.pages_are_current()
     }
 
     /// Writes the folder's own file, if there was no room for it when the store was opened.

@@ -23,6 +23,7 @@ mod compression;
 mod faults;
 mod figures;
 mod journal;
+mod locks;
 mod merge;
 #[cfg(test)]
 mod model;
@@ -31,7 +32,6 @@ mod pages;
 mod pending;
 mod readers;
 mod recovery;
-mod stripes;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -61,13 +61,13 @@ use crate::{
 pub use compression::Compression;
 use figures::Counters;
 use journal::{Journal, Write};
+use locks::Stripes;
 use merge::Merging;
 use pages::Pages;
 use pending::{Found, Pending};
 use readers::Readers;
-use stripes::Stripes;
 
-/// What a damaged page is to a caller.
+/// The error that a damaged page causes.
 const DAMAGED: StoreError = StoreError::Io(ErrorKind::InvalidData);
 /// Bytes that memcached counts for an item beside its key and its value.
 const ITEM_OVERHEAD: u64 = 50;
@@ -115,7 +115,7 @@ impl Default for Settings {
 /// An ordered store whose items lie in compressed pages.
 #[derive(Debug)]
 pub struct Tree {
-    /// Items that were read or written lately. What it loses is in the pending writes or the pages.
+    /// Recently read or written items. Pending writes and pages have those that it evicts.
     cache: Memory,
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -247,7 +247,7 @@ impl Tree {
     }
 
     /// Removes everything. All stripes are locked meanwhile, so each write is before it or after it. The next merge empties the
-    /// pages; until then nobody looks at them.
+    /// pages; until then they are not read.
     fn flush_now(&self, now: Now) -> Result<Commit, StoreError> {
         let shared = &*self.shared;
         let all = shared.stripes.lock_all();
@@ -384,7 +384,7 @@ impl Shared {
 }
 
 impl readers::Source for Shared {
-    /// Reads an item from the pages. What has happened to its stripe meanwhile shows in the version.
+    /// Reads an item from the pages. The version tells the caller whether its stripe has changed meanwhile.
     fn read(&self, key: &[u8], hash: u64) -> Fetched {
         let version = self.stripes.lock(hash).version();
         let item = match self.pending.find(key) {
@@ -557,8 +557,8 @@ impl Engine for Tree {
         }
         self.stop_threads();
         let mut result = shared.durability.check();
-        if result.is_ok() {
-            // What is not merged is in the log, and merged after the next start.
+        if result.is_ok() && shared.has_pending() {
+            // If the merge fails, the next start replays the log.
             let _ = merge::merge(shared, true);
         }
         // A write that was under way has the journal's lock, which taking the log waits for.
@@ -635,7 +635,7 @@ impl Engine for Tree {
         };
         let page = page?;
         for item in page.items.iter().filter(|item| !item.expiry.passed(access.now)) {
-            // What is in the cache knows when it was read last.
+            // Cached entries have the time of their last access.
             let key = self.cache.key(&item.key);
             let _ = self.cache.peek(&key, access.now, |cached| match cached {
                 Some(entry) if entry.cas() == item.cas => f(entry),

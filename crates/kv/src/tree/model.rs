@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tests::{NOW, Scratch, small, waiting};
+use super::tests::{NOW, small, waiting};
 use super::*;
 use crate::decision::Cas;
 use crate::{Change, Edit, Expiry, New, Payload, Pinned, Value};
@@ -19,7 +19,7 @@ struct Item {
 }
 
 struct World {
-    scratch: Scratch,
+    storage: Arc<dyn Storage>,
     settings: Settings,
     /// `None` while it is opened again.
     tree: Option<Tree>,
@@ -211,7 +211,7 @@ impl World {
         self.tree = None;
         let kinds = ["none", "lz4", "zstd", "deflate"];
         self.settings.compression = Compression::named(kinds[self.below(4) as usize]).unwrap();
-        self.tree = Some(self.scratch.open(self.settings));
+        self.tree = Some(open(&self.storage, self.settings));
         self.tree().tick(self.now, 100);
         for key in self.items.keys().cloned().collect::<Vec<_>>() {
             self.check(&key);
@@ -264,18 +264,23 @@ impl World {
     }
 }
 
+/// Opens the store of a storage in memory, whose syncs take no time.
+pub(super) fn open(storage: &Arc<dyn Storage>, settings: Settings) -> Tree {
+    Tree::open_in(storage, Path::new("/store"), settings).unwrap().0
+}
+
 #[test]
 fn a_tree_is_a_map_through_merges_and_restarts() {
     for seed in 1..6 {
-        let scratch = Scratch::new();
+        let storage: Arc<dyn Storage> = Arc::new(log::storage::Simulated::new());
         let settings = Settings {
             // Some runs merge only when the test says so, others all the time.
             merge_bytes: [1 << 30, 20_000][seed as usize % 2],
             ..small()
         };
         let mut world = World {
-            tree: Some(scratch.open(settings)),
-            scratch,
+            tree: Some(open(&storage, settings)),
+            storage,
             settings,
             items: BTreeMap::new(),
             flush_at: None,

@@ -30,7 +30,7 @@ const WON: u8 = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) lower: Box<[u8]>,
-    /// The first key that belongs to the next page; `None` if there is no next page.
+    /// The lower bound of the next page; `None` for the last page.
     pub(super) upper: Option<Box<[u8]>>,
 }
 
@@ -254,7 +254,7 @@ pub(super) fn first_expiry(page: &[u8]) -> Option<u32> {
     (second != NEVER).then_some(second)
 }
 
-/// The earlier of two seconds, of which either may not exist.
+/// Returns the earlier of two optional seconds.
 pub(super) fn earlier(one: Option<u32>, other: Expiry) -> Option<u32> {
     match (one, other) {
         (Some(one), Expiry::At(other)) => Some(one.min(other)),

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A merge puts a sorted set of changes into the pages, in one transaction that is durable when it ends. It names the
-//! offset of the log up to which the pages have everything.
+//! log's offset before which the pages have all writes.
 //!
 //! **Invariant:** all methods wait for the device.
 //! **Invariant:** after a failure of the library its file is opened again, since the library refuses everything until then.
@@ -48,7 +48,7 @@ const SMALL: usize = 4;
 /// Memory that the library uses for its cache.
 const LIBRARY_CACHE_BYTES: usize = 16 << 20;
 
-/// What becomes of keys: an item, or none.
+/// The new items of keys; `None` removes an item.
 pub(super) type Changes = BTreeMap<Box<[u8]>, Option<Arc<OwnedEntry>>>;
 
 /// The pages of one store.
@@ -64,7 +64,7 @@ pub(super) struct Pages {
     full: AtomicUsize,
 }
 
-/// What a merge shall do, beside the changes.
+/// The parameters of a merge, beside the changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// All items that were merged before are dropped first.
@@ -75,7 +75,7 @@ pub(super) struct Plan {
     pub(super) purges_max: usize,
 }
 
-/// What the file knows beside items.
+/// The file's facts beside its items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     /// The pages have everything before this offset of the log.
@@ -95,7 +95,7 @@ pub(super) struct Held {
 /// The result of a merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Merged {
-    /// What the pages have now.
+    /// The items of the pages afterwards.
     pub(super) held: Held,
     /// Items that were dropped because they had expired.
     pub(super) expired: u64,
@@ -167,7 +167,7 @@ impl Pages {
         })
     }
 
-    /// Items behind a key in order: at most so many, and about so many bytes. The flag is true if there are no more.
+    /// Returns items after a key, in order, up to a number and about a size. The flag is true at the end.
     ///
     /// # Errors
     /// As for [`get`](Pages::get).
@@ -209,7 +209,7 @@ impl Pages {
         })
     }
 
-    /// What the file knows beside items.
+    /// The file's facts beside its items.
     ///
     /// # Errors
     /// The device failed, or the file is damaged.
@@ -347,7 +347,7 @@ fn read_facts(database: &Database) -> Result<(Facts, Held), Failure> {
     Ok((facts, held))
 }
 
-/// The page that is responsible for a key; `None` if there are no pages.
+/// Returns the page that covers a key; `None` if the tree has no pages.
 fn page_of(
     table: &impl ReadableTable<&'static [u8], &'static [u8]>,
     key: &[u8],
@@ -556,7 +556,7 @@ impl Pages {
     }
 }
 
-/// The lower bounds of pages with items that have expired, at most so many.
+/// Returns the lower bounds of pages with expired items, up to a number.
 fn due(
     expiries: &impl ReadableTable<&'static [u8], ()>,
     now: Now,

@@ -54,7 +54,7 @@ pub(super) struct Frozen {
     pub(super) flush_at: Option<u32>,
 }
 
-/// What is known about a key without looking at the pages.
+/// The state of a key, as far as it is known without the pages.
 pub(super) enum Found {
     Item(Arc<OwnedEntry>),
     Removed,
@@ -140,7 +140,7 @@ impl Pending {
         (state.figures, frozen.unwrap_or_default())
     }
 
-    /// Writes behind a key, in order: at most so many, and items of about so many bytes. The flag is true if there are no more.
+    /// Returns writes after a key, in order, up to a number and about a size of items. The flag is true at the end.
     pub(super) fn range(&self, after: Option<&[u8]>, items_max: usize, bytes_max: u64) -> (Changes, bool) {
         let state = self.state.read();
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);

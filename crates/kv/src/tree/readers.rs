@@ -38,7 +38,7 @@ struct Job {
     fetch: Arc<FetchState>,
 }
 
-/// What the threads need of the store.
+/// The store's reads, as the threads call them.
 pub(super) trait Source {
     /// Reads one item.
     fn read(&self, key: &[u8], hash: u64) -> Fetched;
@@ -126,7 +126,7 @@ impl Readers {
         }
     }
 
-    /// Lets the threads end when they have done what was asked. What is asked from now on fails.
+    /// Ends the threads after the queued jobs. Later fetches fail.
     pub(super) fn close(&self) {
         self.queue.lock().closed = true;
         self.arrived.notify_all();

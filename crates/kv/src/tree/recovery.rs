@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 
 use super::figures::Counters;
 use super::journal::{Journal, Replayed, replay};
+use super::locks::Stripes;
 use super::merge::Merging;
 use super::pages::Pages;
 use super::pending::Pending;
 use super::readers::Readers;
-use super::stripes::Stripes;
 use super::{CAS_BITS, NEVER, Settings, Shared};
 use crate::durability::Durability;
 use crate::folder::{Folder, Kind, Meta};

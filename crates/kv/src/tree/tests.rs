@@ -374,13 +374,13 @@ fn values_larger_than_the_cache_are_kept() {
 /// Writers are held up while the merging thread is behind, and not refused.
 #[test]
 fn writes_wait_for_room() {
-    let scratch = Scratch::new();
+    let storage: Arc<dyn Storage> = Arc::new(log::storage::Simulated::new());
     let settings = Settings {
         merge_bytes: 64 << 10,
         cache: 64 << 10,
         ..small()
     };
-    let tree = scratch.open(settings);
+    let tree = super::model::open(&storage, settings);
     let mut bytes_max = 0;
     for number in 0..20_000_u32 {
         set(&tree, &number.to_be_bytes(), &[b'v'; 100]);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::Tree;
 use super::journal::Write;
+use super::locks::Stripe;
 use super::pending::Found;
-use super::stripes::Stripe;
 use crate::decision::Cas;
 use crate::owned::{OwnedEntry, OwnedValue};
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     StoreError, Stored,
 };
 
-/// What a decision comes to.
+/// The effect of a decision.
 enum Draft {
     /// Nothing changes. The item has this CAS; 0 if there is none.
     Nothing(u64),
@@ -29,11 +29,11 @@ enum Draft {
     Change(Box<OwnedEntry>, Change),
     /// The old item, which was accessed. It has this CAS.
     Access(u64, Change),
-    /// The old item with other marks, of which the log has none.
+    /// The old item with other marks, which the log does not record.
     Mark(Box<OwnedEntry>, Change),
 }
 
-/// What a caller knows of an item.
+/// The caller's knowledge of an item.
 #[derive(Clone, Copy)]
 enum Seen<'s, 'e> {
     /// It has not looked.

@@ -2,8 +2,7 @@
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// Locks: so many threads can write at once. A reader must read a page again if a key of its stripe changes meanwhile, so there
-/// are many.
+/// The number of locks. Large, since a read of a page is repeated if any key of its stripe changes meanwhile.
 const STRIPES: usize = 4096;
 
 /// All locks of a store.
