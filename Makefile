@@ -69,12 +69,15 @@ fuzz-long: ## compare a million random printf calls (QRINTF_FUZZ_SEED=N) and 50,
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof a_million_calls -- --ignored --nocapture
 	NOSHELL_FUZZ=$(NOSHELL_FUZZ) $(CARGO) test --locked -p hikyaku-noshell --test fuzz
 
-test-long: ## slow tests: build eleven programs with qrintf-cc and test them, start 100,000 processes
+test-long: ## slow tests: build eleven programs with qrintf-cc and test them, start 100,000 processes, kill 1,000 daemons, stop 20 stores anywhere
 	tests/install-long
 	$(CARGO) test --locked -p hikyaku-qrintf --test proof -- programs:: corpus:: --include-ignored --nocapture --test-threads 1
 	SPAWN_COUNT=100000 $(CARGO) test --locked -p hikyaku-spawn --test alone hygiene_thousands
 	NOSHELL_CALLS=100000 $(CARGO) test --locked -p hikyaku-noshell --test threads
 	$(CARGO) test --release --locked -p hikyaku-kv --test store -- --ignored --nocapture
+	$(CARGO) test --release --locked -p hikyaku-kv --lib hash::faults -- --ignored --nocapture
+	$(CARGO) build --release --locked -p hikyaku
+	HIKYAKU=$(abspath $(HIKYAKU)) $(CARGO) test --locked -p hikyaku-tests --test kills -- --ignored --nocapture
 
 test-aarch64: ## build spawn, libnoshell and hikyaku-bench for aarch64, and test the first two in an emulator, which has no clone3
 	@command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null || \

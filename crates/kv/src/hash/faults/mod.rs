@@ -1,6 +1,7 @@
 //! The engine through a storage that fails and loses power, at every operation of random runs.
 #![allow(clippy::unwrap_used)]
 
+mod damage;
 mod model;
 mod world;
 

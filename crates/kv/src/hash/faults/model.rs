@@ -1,4 +1,4 @@
-//! What a store may have after a crash: of each partition's history a prefix that has at least the durable writes.
+//! The states in which a crash may leave a store: for each partition, a prefix of its history with at least the durable writes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -128,7 +128,7 @@ impl Model {
         }
     }
 
-    /// What the store has while it runs.
+    /// The items of the running store.
     pub(super) fn items(&self) -> Items {
         let lengths: Vec<usize> = self.partitions.iter().map(|one| one.acknowledged).collect();
         let flushed = self.flushed(lengths[0]);
@@ -210,7 +210,7 @@ impl Model {
             };
             for event in &mut partition.events {
                 match event {
-                    // What follows a flush is not flushed, even where records before it are lost.
+                    // Writes behind a flush are not flushed, even if records before it are lost.
                     Event::Flush(places) => {
                         places
                             .iter_mut()

@@ -132,6 +132,16 @@ impl Saved {
             return Err(format!("the log of partition {number} ends before it"));
         }
         let segments = partition.segments.iter().map(|active| &active.map.segment);
+        // Slots that point into a lost segment would be misses, and a key's older record would be its newest.
+        let mut next = partition.log.start();
+        for segment in segments.clone() {
+            if segment.base() > next {
+                return Err(format!(
+                    "the log of partition {number} lacks the records from offset {next} on"
+                ));
+            }
+            next = next.max(segment.end());
+        }
         let unknown = segments
             .filter(|segment| segment.base() < point.offset)
             .find(|segment| {

@@ -15,7 +15,7 @@ pub(super) struct Inode {
     /// The content as programs see it. Writes through mappings are in it after [`absorb`](Inode::absorb).
     bytes: Vec<u8>,
     durable: Vec<u8>,
-    /// What a sync has to write, oldest first.
+    /// Changes that a sync has to write, oldest first.
     changes: Vec<Change>,
     /// The end of the allocated space, if it is beyond the content.
     allocated: usize,
@@ -148,7 +148,7 @@ impl Inode {
         }
     }
 
-    /// The file after a power cut. The device has carried out those sectors of the changes for which `survives` is true.
+    /// The file after a power cut. Of the changes, the device has the sectors for which `survives` is true.
     pub(super) fn after_power_cut(&mut self, mut survives: impl FnMut() -> bool) -> Inode {
         self.absorb();
         let mut bytes = self.durable.clone();

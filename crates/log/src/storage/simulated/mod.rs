@@ -195,7 +195,7 @@ impl World {
     fn lacking(&self, inode: usize, end: usize) -> usize {
         let grows = end.saturating_sub(self.inodes[inode].used());
         let capacity = self.plan.capacity.unwrap_or(usize::MAX);
-        // What exists already needs nothing more, even on a file system that is too small for it.
+        // Existing bytes need no more room, even on a file system that is too small for them.
         (self.used() + grows).saturating_sub(capacity).min(grows)
     }
 

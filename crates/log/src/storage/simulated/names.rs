@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// The names after a power cut. The device has carried out those changes for which `survives` is true.
+    /// The names after a power cut. Of the changes, the device has those for which `survives` is true.
     pub(super) fn after_power_cut(&self, mut survives: impl FnMut() -> bool) -> Names {
         let mut names = self.durable.clone();
         for change in self.changes.iter().filter(|_| survives()) {
