@@ -104,6 +104,9 @@ pub enum StoreError {
     /// The device failed.
     #[error("the store's device failed: {0}")]
     Io(std::io::ErrorKind),
+    /// The bytes that the device has are not those that were written, or the item may be among records that are lost.
+    #[error("the store's log is damaged here; see hikyaku log verify")]
+    Damaged,
     /// The device has no room left, or less than the store keeps in reserve.
     #[error("the store's device is full")]
     Full,
@@ -127,7 +130,7 @@ impl From<&log::Error> for StoreError {
             log::Error::Io { source, .. } | log::Error::Denied { source, .. } => {
                 StoreError::Io(source.kind())
             }
-            log::Error::Corrupt { .. } => StoreError::Io(ErrorKind::InvalidData),
+            log::Error::Corrupt { .. } | log::Error::Missing { .. } => StoreError::Damaged,
             _ => StoreError::Io(ErrorKind::Other),
         }
     }

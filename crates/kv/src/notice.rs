@@ -18,6 +18,11 @@ pub enum Notice {
         /// What it found and did.
         text: String,
     },
+    /// Some records cannot be read. Items whose newest record may be among them are errors to read, until they are written again.
+    Damaged {
+        /// Which records, and where.
+        text: String,
+    },
     /// The snapshot of the index could not be used, so the store read its logs instead.
     IndexRebuilt {
         /// The file, and what is wrong with it.
@@ -75,6 +80,11 @@ impl std::fmt::Display for Notice {
                 write!(out, "{name}={value} is Tokyo Cabinet's and has no effect here")
             }
             Notice::Recovered { text } => out.write_str(text),
+            Notice::Damaged { text } => write!(
+                out,
+                "{text}; items that may be affected are refused until they are written again, or hikyaku log repair \
+                 gives the records up"
+            ),
             Notice::IndexRebuilt { reason } => {
                 write!(
                     out,

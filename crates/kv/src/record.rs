@@ -109,7 +109,7 @@ pub(crate) struct Check {
 
 impl Check {
     /// True if the bytes from the key on are those that were written; the value ends at `value_end`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn agrees(self, bytes: &[u8], value_end: usize) -> bool {
         let checked = bytes.get(..value_end + self.begin);
         checked.is_some_and(|checked| log::crc32c(checked) == self.crc)
@@ -121,7 +121,7 @@ pub(crate) const LENGTH_BYTES_MAX: usize = 10;
 
 impl Head {
     /// Reads the head of a record whose key has this length and begins `bytes`. `None` if the bytes are too few, or no head.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn parse(bytes: &[u8], key_length: usize) -> Option<Head> {
         let (length, rest) = take_number(bytes.get(key_length..)?)?;
         Some(Head {
@@ -139,7 +139,7 @@ impl Head {
 
 impl Facts {
     /// Reads the part of a record behind its value. Other bytes may follow. `None` if the bytes are too few, or no headers.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn parse(bytes: &[u8]) -> Option<(Facts, Option<Check>)> {
         let (count, mut rest) = take_number(bytes)?;
         let (mut facts, mut check) = (Facts::default(), None);
@@ -162,7 +162,7 @@ impl Facts {
         Some((facts, check))
     }
 
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, name: &[u8], value: &[u8]) {
         match name {
             CAS => self.cas = value.try_into().map_or(self.cas, u64::from_be_bytes),
@@ -194,14 +194,14 @@ impl Facts {
 }
 
 /// Bytes after their length.
-#[inline]
+#[inline(always)]
 fn take_bytes(from: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = take_number(from)?;
     rest.split_at_checked(usize::try_from(length).ok()?)
 }
 
 /// A number in zigzag form, seven bits per byte with the lowest first.
-#[inline]
+#[inline(always)]
 fn take_number(from: &[u8]) -> Option<(i64, &[u8])> {
     let (first, rest) = from.split_first()?;
     if *first < 0x80 {

@@ -207,7 +207,7 @@ pub(crate) fn server_error(error: StoreFailure, out: &mut Vec<u8>) {
 #[cold]
 pub(crate) fn status(error: StoreFailure) -> binary::Status {
     match error {
-        StoreFailure::Io(_) => binary::Status::InternalError,
+        StoreFailure::Io(_) | StoreFailure::Damaged => binary::Status::InternalError,
         StoreFailure::Unavailable => binary::Status::TemporaryFailure,
         StoreFailure::TooLarge => binary::Status::TooLarge,
         StoreFailure::NoMemory | StoreFailure::Full => binary::Status::OutOfMemory,

@@ -45,6 +45,10 @@ pub(super) fn run(shared: &Shared) {
     processor::be_nice();
     let mut compactor = Compactor::new(shared);
     while !shared.durability.stops_within(PERIOD) {
+        // Where records are lost, nothing tells which of the others they hide or are hidden by.
+        if shared.damage.is_any() {
+            continue;
+        }
         if compactor.look().is_break() {
             return;
         }

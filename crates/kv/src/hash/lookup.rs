@@ -156,7 +156,7 @@ impl Guard<'_> {
     ///
     /// # Errors
     /// The key's record was fetched, and could not be read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(
         &self,
         key: &[u8],
@@ -198,7 +198,7 @@ impl Guard<'_> {
     ///
     /// # Errors
     /// The record was fetched, and could not be read.
-    #[inline]
+    #[inline(always)]
     pub(super) fn load<'b>(
         &self,
         found: Found,
@@ -252,7 +252,7 @@ impl Guard<'_> {
 }
 
 /// Copies the key and the length of the value, if they are known.
-#[inline]
+#[inline(always)]
 fn copy_head(map: &Map, from: u64, key_length: usize, buffer: &mut Buffer) -> bool {
     buffer.clear();
     let until = (from + (key_length + LENGTH_BYTES_MAX) as u64).min(map.end());
@@ -261,7 +261,7 @@ fn copy_head(map: &Map, from: u64, key_length: usize, buffer: &mut Buffer) -> bo
 
 /// Copies the value and what is behind it, reads that, and compares the checksum. Without one, only the checksum of the whole
 /// batch can tell whether the record is what was written.
-#[inline]
+#[inline(always)]
 fn copy_rest(map: &Map, from: u64, head: Head, buffer: &mut Buffer) -> Option<Facts> {
     let value_end = usize::try_from(head.value_end()).ok()?;
     let mut most = HEADERS_BYTES;
@@ -325,7 +325,7 @@ fn find_fetched(
     }
     if *record.item()?.key != *key {
         // The batch is whole, and the index points to another record of it.
-        return Err(StoreError::Io(std::io::ErrorKind::InvalidData));
+        return Err(StoreError::Damaged);
     }
     buffer.fetched = Some(record);
     Ok(true)

@@ -18,6 +18,7 @@ mod cold;
 #[cfg(test)]
 mod cold_tests;
 mod compaction;
+mod damage;
 #[cfg(test)]
 mod faults;
 mod figures;
@@ -64,6 +65,7 @@ use crate::{
 };
 pub(crate) use cold::Located;
 use cold::Readers;
+use damage::{Damage, Lost};
 use figures::Counters;
 use flushed::Flushed;
 use index::{FETCHED, Found, Guard, Index, SHARDS};
@@ -167,6 +169,7 @@ struct Shared {
     flushing: Mutex<Vec<u64>>,
     snapshots: Snapshots,
     admission: Admission,
+    damage: Damage,
     closed: AtomicBool,
     counters: Counters,
     flushed: Flushed,
@@ -264,7 +267,7 @@ impl Hash {
             Ok::<(), log::Error>(())
         })?;
         let (logs, reports): (Vec<_>, Vec<_>) = logs.into_inner().into_values().unzip();
-        let (shared, unused) = Shared::recover(&storage, folder, meta, logs, settings)?;
+        let (shared, unused, damage) = Shared::recover(&storage, folder, meta, logs, settings)?;
         let shared = Arc::new(shared);
         if let Some(error) = unwritten {
             shared.admission.wait_for_room(meta);
@@ -272,6 +275,7 @@ impl Hash {
         }
         let mut notices: Vec<Notice> = reports.iter().filter_map(Notice::of_recovery).collect();
         notices.extend(unused.map(|reason| Notice::IndexRebuilt { reason }));
+        notices.extend(damage);
         let hash = Hash {
             shared,
             threads: Mutex::default(),
@@ -345,6 +349,7 @@ impl Hash {
         *flushed = offsets;
         let (slots, items) = all.clear();
         shared.maps.count_nothing();
+        shared.damage.clear();
         shared.flush_at.store(NEVER, Ordering::Relaxed);
         drop(all);
         shared.flushed.remember(slots.hashes(), now);
@@ -407,8 +412,12 @@ impl Hash {
         let mut buffer = Buffer::take();
         let mut guard = self.lock(key);
         let found = match self.find(&guard, key, access, &mut buffer)? {
-            Answer::Ready(Some(found)) => found,
+            Answer::Ready(Some(found)) => {
+                self.shared.damage.check(&guard, key.bytes, Some(found))?;
+                found
+            }
             Answer::Ready(None) => {
+                self.shared.damage.check(&guard, key.bytes, None)?;
                 if self.shared.flushed.take(index::kept_of(key.hash)) {
                     self.shared.counters.read_flushed();
                 }
@@ -478,14 +487,14 @@ impl Hash {
 }
 
 impl Shared {
-    /// Fills the index from its snapshot and the logs. Returns the reason, too, why a snapshot was not used.
+    /// Fills the index from its snapshot and the logs. Returns the reason, too, why a snapshot was not used, and what is damaged.
     fn recover(
         storage: &Arc<dyn Storage>,
         folder: Folder,
         meta: Meta,
         logs: Vec<Log>,
         settings: Settings,
-    ) -> Result<(Shared, Option<String>), Error> {
+    ) -> Result<(Shared, Option<String>, Vec<Notice>), Error> {
         let (snapshots, saved) = Snapshots::open(storage, folder.path(), meta.id);
         let secrets = RapidSecrets::seed(snapshots.seed);
         let fingerprints = secrets.reseed();
@@ -498,7 +507,7 @@ impl Shared {
             maps: &maps,
             hashes: &|key| (hash(&secrets, key), hash(&fingerprints, key)),
         };
-        let flushes = recovery.replay(&mut partitions, flushes)?;
+        let (flushes, lost) = recovery.replay(&mut partitions, flushes)?;
         let journals = partitions.into_iter().zip(0..);
         let journals = journals.map(|(mut partition, number)| {
             Journal::new(
@@ -521,6 +530,7 @@ impl Shared {
             flushing: Mutex::new(flushes.done),
             snapshots,
             admission: Admission::default(),
+            damage: Damage::new(lost.iter().map(|lost| lost.newer).collect()),
             closed: AtomicBool::new(false),
             counters: Counters::default(),
             flushed: Flushed::default(),
@@ -530,7 +540,8 @@ impl Shared {
             folder: Mutex::new(Some(folder)),
         };
         shared.correct_flush();
-        Ok((shared, unused))
+        let notices = lost.iter().filter_map(Lost::notice).collect();
+        Ok((shared, unused, notices))
     }
 
     /// After a power cut, a log may end before the offset that the last flush names, and what is written next would be flushed by
@@ -753,6 +764,9 @@ impl Engine for Hash {
                 f(&item.entry(access.need == Need::Value));
             }
         };
+        if self.shared.damage.is_any() {
+            return Err(StoreError::Damaged);
+        }
         if let Some(page) = access.warm.and_then(|warm| warm.take_page(from)) {
             let page = page?;
             page.items.iter().for_each(|item| visit(item));

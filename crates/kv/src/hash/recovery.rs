@@ -7,9 +7,10 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use log::batch::Batch;
-use log::{Error, Location as LogLocation, Log};
+use log::{Error, Location as LogLocation, Log, Unreadable};
 use parking_lot::Mutex;
 
+use super::damage::Lost;
 use super::index::{Index, Location, Slot};
 use super::journal::{Active, map_segment};
 use super::maps::Maps;
@@ -74,12 +75,18 @@ impl Recovery<'_> {
     /// Flushes are recorded in the log of partition 0, which is read at the same time as the others. After a flush, the index is
     /// cleared and the logs are read again from the flush on.
     ///
+    /// What cannot be read is returned, too, by partition.
+    ///
     /// # Errors
-    /// A batch is damaged, or a device failed.
-    pub(super) fn replay(&self, partitions: &mut [Partition], known: Flushes) -> Result<Flushes, Error> {
-        let found = self.replay_once(partitions, &known)?;
+    /// A segment cannot be opened.
+    pub(super) fn replay(
+        &self,
+        partitions: &mut [Partition],
+        known: Flushes,
+    ) -> Result<(Flushes, Vec<Lost>), Error> {
+        let (found, lost) = self.replay_once(partitions, &known)?;
         if found.done == known.done {
-            return Ok(found);
+            return Ok((found, lost));
         }
         self.index.lock_all().clear();
         self.maps.count_nothing();
@@ -89,8 +96,10 @@ impl Recovery<'_> {
         self.replay_once(partitions, &found)
     }
 
-    fn replay_once(&self, partitions: &[Partition], known: &Flushes) -> Result<Flushes, Error> {
+    fn replay_once(&self, partitions: &[Partition], known: &Flushes) -> Result<(Flushes, Vec<Lost>), Error> {
         let flushes = Mutex::new(known.clone());
+        let lost: Mutex<Vec<Lost>> = Mutex::default();
+        lost.lock().resize_with(partitions.len(), Lost::default);
         in_parallel(partitions.len(), |number| {
             let partition = &partitions[number];
             let mut reader = Reader {
@@ -100,13 +109,13 @@ impl Recovery<'_> {
                 pending: Vec::with_capacity(AHEAD),
                 flushes: known.clone(),
             };
-            reader.read()?;
+            lost.lock()[number] = reader.read()?;
             if number == 0 {
                 *flushes.lock() = reader.flushes;
             }
             Ok(())
         })?;
-        Ok(flushes.into_inner())
+        Ok((flushes.into_inner(), lost.into_inner()))
     }
 }
 
@@ -154,19 +163,27 @@ struct Pending {
 }
 
 impl Reader<'_> {
-    fn read(&mut self) -> Result<(), Error> {
+    fn read(&mut self) -> Result<Lost, Error> {
         let log = &self.partition.log;
         let from = log.start().max(self.partition.from.min(log.end()));
-        log.scan(from, |location, batch| {
+        let mut lost = Lost::default();
+        let visit = |location, batch: &Batch<'_>| {
             self.visit(location, batch);
             Ok::<(), Error>(())
-        })?;
+        };
+        let unreadable = |part: Unreadable| {
+            if part.offsets.end > from {
+                lost.note(&part);
+            }
+            Ok(())
+        };
+        log.scan_around(from, visit, unreadable)?;
         self.apply();
         // A log may be larger than the page cache.
         for segment in &self.partition.segments {
             segment.map.forget_evicted();
         }
-        Ok(())
+        Ok(lost)
     }
 
     fn visit(&mut self, location: LogLocation, batch: &Batch<'_>) {

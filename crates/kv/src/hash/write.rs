@@ -74,6 +74,9 @@ impl Hash {
                 Answer::Cold => return Ok(Answer::Cold),
             },
         };
+        if !matches!(decision, Decision::Put(_)) {
+            self.shared.damage.check(&guard, key.bytes, found)?;
+        }
         let old = found.map(|found| Old { found, buffer });
         let done = self.decide(guard, key, access, old, decision)?;
         Ok(stored(done, answer))
@@ -90,6 +93,7 @@ impl Hash {
         let Answer::Ready(mut found) = self.find(&guard, key, access, buffer)? else {
             return Ok(Answer::Cold);
         };
+        self.shared.damage.check(&guard, key.bytes, found)?;
         let mut seen = None;
         if let Some(there) = found {
             let Answer::Ready(item) = guard.load(there, access.need.into(), buffer)? else {
@@ -358,8 +362,7 @@ mod tests {
         set(&hash, b"overwritten", b"old");
         // A read of the old record fails.
         damage(&scratch, b"overwritten", b"unreadable!");
-        let damaged = StoreError::Io(std::io::ErrorKind::InvalidData);
-        assert_eq!(try_get(&hash, b"overwritten", NOW), Err(damaged));
+        assert_eq!(try_get(&hash, b"overwritten", NOW), Err(StoreError::Damaged));
         set_blindly(&hash, b"overwritten", b"new");
         assert_eq!(get(&hash, b"overwritten", NOW).unwrap(), b"new");
         assert_eq!(hash.statistics().items, 1);

@@ -20,6 +20,7 @@ pub(crate) enum StoreFailure {
     TooLarge,
     NoMemory,
     Io(ErrorKind),
+    Damaged,
     Full,
     Unavailable,
 }
@@ -40,6 +41,7 @@ impl From<StoreError> for StoreFailure {
         match error {
             StoreError::TooLarge { .. } | StoreError::KeyTooLong { .. } => StoreFailure::TooLarge,
             StoreError::Io(kind) => StoreFailure::Io(kind),
+            StoreError::Damaged => StoreFailure::Damaged,
             StoreError::Full => StoreFailure::Full,
             StoreError::Unavailable => StoreFailure::Unavailable,
             _ => StoreFailure::NoMemory,
@@ -53,6 +55,7 @@ impl fmt::Display for StoreFailure {
             StoreFailure::TooLarge => out.write_str("object too large for cache"),
             StoreFailure::NoMemory => out.write_str("out of memory"),
             StoreFailure::Io(kind) => StoreError::Io(*kind).fmt(out),
+            StoreFailure::Damaged => StoreError::Damaged.fmt(out),
             StoreFailure::Full => StoreError::Full.fmt(out),
             StoreFailure::Unavailable => StoreError::Unavailable.fmt(out),
         }

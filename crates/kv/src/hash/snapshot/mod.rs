@@ -136,6 +136,10 @@ impl Snapshots {
         logs: &[Log],
         sync: impl Fn(&Log) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        if shared.damage.is_any() {
+            // The next opening has to find the damage again.
+            return logs.iter().try_for_each(sync);
+        }
         let runs = shared.counters.compaction.runs.load(Relaxed);
         let records: u64 = logs.iter().map(Log::end).sum();
         if let Some(last) = &*self.last.lock()
