@@ -66,6 +66,12 @@ fn acknowledged_sets_survive_kills_with_commits() {
     every_acknowledged_set_is_there_after_a_kill("commit");
 }
 
+/// Each start reads a snapshot of the index that is some milliseconds old.
+#[test]
+fn acknowledged_sets_survive_kills_between_snapshots() {
+    check_kills("hash", "none&index_snapshot=5ms");
+}
+
 #[test]
 fn a_second_daemon_on_the_folder_is_refused() {
     for engine in ["hash", "tree"] {
