@@ -9,7 +9,7 @@
 //! thread waited otherwise: for pages to be read, for its own bytes to be synced, or because the kernel held up a thread that
 //! makes pages dirty too fast. Bytes per second would need to know what the device can do, which differs by a factor of 1,000 between
 //! devices and depends on other processes; the time in which the device works for us is a share of any device. Written bytes count
-//! as soon as they are synced, so the caller syncs often. Time for which the thread was ready and had no processor counts as neither,
+//! as soon as they are synced, so the caller syncs often. Time that the thread spent in the run queue counts as neither,
 //! since a busy machine would stop all work otherwise.
 //!
 //! **Invariant:** over any rest and the piece before it, neither the processor nor the device was used more than the share.

@@ -209,10 +209,11 @@ impl Rewrite {
         Ok(self.reading == self.run.len())
     }
 
-    /// Bytes of the run, and of the new segment so far.
-    pub fn bytes(&self) -> (u64, u64) {
-        let run = self.run.iter().map(|segment| segment.bytes()).sum();
-        (run, self.output.position + self.output.builder.len() as u64)
+    /// Bytes of the run that were read, and bytes of the new segment that were written so far.
+    pub fn progress(&self) -> (u64, u64) {
+        let done = &self.run[..self.reading];
+        let read: u64 = done.iter().map(|segment| segment.bytes()).sum();
+        (read + self.position, self.output.position)
     }
 
     /// Makes what was written so far durable, which spreads the wait of [`install`](Rewrite::install) for the device.

@@ -42,7 +42,7 @@ impl Protocol {
         }
     }
 
-    /// Begins the conditional writes of commands for which items were fetched.
+    /// Begins the conditional writes of commands whose items have been fetched.
     pub(crate) fn begin_writes(&self, exchange: &Exchange<'_>, input: &[u8]) {
         exchange.waits().warm.begin_writes(|| match self {
             Protocol::Text(state) => state.begin_writes(exchange, input),

@@ -176,11 +176,15 @@ impl<'s> Compactor<'s> {
         // own times, the horizon takes few bytes.
         let horizon = run.iter().map(|one| one.max_timestamp()).max().unwrap_or(0);
         let mut rewrite = partition.log.rewrite(run, horizon)?;
-        let mut synced = 0;
+        let counters = &shared.counters.compaction;
+        let (mut counted, mut synced) = ((0, 0), 0);
         loop {
             let (is_done, rest) = self.throttle.run(|| {
                 let is_done = rewrite.step(STEP_BYTES, &mut judge)?;
-                let (_, written) = rewrite.bytes();
+                let (read, written) = rewrite.progress();
+                counters.bytes_read.fetch_add(read - counted.0, Relaxed);
+                counters.bytes_written.fetch_add(written - counted.1, Relaxed);
+                counted = (read, written);
                 if written - synced >= SYNC_BYTES {
                     rewrite.sync()?;
                     synced = written;
@@ -194,10 +198,6 @@ impl<'s> Compactor<'s> {
                 return Ok(Outcome::Stopped);
             }
         }
-        let (read, written) = rewrite.bytes();
-        let counters = &shared.counters.compaction;
-        counters.bytes_read.fetch_add(read, Relaxed);
-        counters.bytes_written.fetch_add(written, Relaxed);
         let (installed, rest) = self.throttle.run(|| {
             // Records that a flush has removed may go only when the flush is durable. It is in the log of partition 0.
             if let Some(first) = shared.journals.0[0].log().filter(|_| partition.number > 0) {
@@ -207,6 +207,10 @@ impl<'s> Compactor<'s> {
             let Some(replaced) = rewrite.install()? else {
                 return Ok(false);
             };
+            // The last batch was written now.
+            counters
+                .bytes_written
+                .fetch_add(replaced.new.bytes().saturating_sub(counted.1), Relaxed);
             let map = relocate(shared, partition.number, &replaced, &judge.moves)?;
             map.held.store(judge.held, Relaxed);
             // Those that died meanwhile are counted as written, and not as live.

@@ -29,7 +29,7 @@ const QUIET_BYTES_MIN: u64 = 4 << 10;
 /// A segment next to the run joins it if this many percent of its bytes are dead.
 const JOINS_PERCENT_MIN: u64 = 10;
 
-/// What is known of a segment.
+/// Figures of a segment, as far as compaction needs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Figures {
     pub(super) bytes: u64,

@@ -1,4 +1,4 @@
-//! What the requests in the input will need, noted so that all of it is fetched at once.
+//! Looking ahead in the input: the items that the next requests need are noted, so that one fetch brings all of them.
 
 use kv::{Engine, Need, Payload};
 use wire::Parsed;
@@ -25,8 +25,8 @@ impl State {
         at.min(input.len())
     }
 
-    /// Begins the conditional writes of requests for which items were fetched. A request whose key another one before it has is left
-    /// for its turn, and so is everything behind a request that is not about keys.
+    /// Begins the conditional writes of requests whose items have been fetched. A request waits for its turn if an earlier one has
+    /// the same key, or if a request before it is not about keys.
     pub(crate) fn begin_writes(&self, exchange: &Exchange<'_>, input: &[u8]) {
         if self.swallow > 0 {
             return;

@@ -1,4 +1,4 @@
-//! What the commands in the input will need, noted so that all of it is fetched at once.
+//! Looking ahead in the input: the items that the next commands need are noted, so that one fetch brings all of them.
 //!
 //! Writes that depend on an item take a second round to another machine. Once items were fetched, those of all commands begin at once.
 //!
@@ -36,7 +36,7 @@ impl State {
         at.min(input.len())
     }
 
-    /// Begins the conditional writes of commands for which items were fetched.
+    /// Begins the conditional writes of commands whose items have been fetched.
     pub(crate) fn begin_writes(&self, exchange: &Exchange<'_>, input: &[u8]) {
         // Otherwise the input begins within a command.
         if let Pause::Nothing = self.pause {
@@ -45,8 +45,8 @@ impl State {
     }
 }
 
-/// Begins the conditional writes of commands for which items were fetched. A command whose key another one before it has is left
-/// for its turn, and so is everything behind a command that is not about keys.
+/// Begins the conditional writes of commands whose items have been fetched. A command waits for its turn if an earlier one has the
+/// same key, or if a command before it is not about keys.
 pub(super) fn begin_writes(exchange: &Exchange<'_>, input: &[u8]) {
     let mut seen = Keys::default();
     let mut at = 0;
