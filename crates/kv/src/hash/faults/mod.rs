@@ -6,11 +6,12 @@ mod model;
 mod world;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::Ordering::Relaxed;
 
 use log::storage::{Loss, Simulated};
 
 use super::Settings;
-use world::World;
+use world::{COMPACTIONS, World};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
@@ -18,7 +19,7 @@ const STEPS: usize = 60;
 
 fn settings(seed: u64) -> Settings {
     Settings {
-        partitions: Some(1 + seed as u32 % 3),
+        partitions: Some(1 + seed as u32 % 2),
         segment_bytes: 2000,
         preallocate: seed.is_multiple_of(2),
         compact: false,
@@ -118,12 +119,13 @@ fn shorten_writes(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn a_store_can_stop_anywhere() {
-    (1..3).for_each(stop_everywhere);
+    (1..2).for_each(stop_everywhere);
+    assert!(COMPACTIONS.load(Relaxed) > 100, "compactions were stopped, too");
 }
 
 #[test]
 fn any_operation_can_fail() {
-    fail_with_errors(21..23);
+    fail_with_errors(21..22);
 }
 
 #[test]

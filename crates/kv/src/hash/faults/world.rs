@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use log::storage::{Loss, Simulated};
 
@@ -16,6 +17,8 @@ use crate::{Change, Cursor, Decision, Edit, Engine, Expiry, Need, New, Now, Payl
 
 pub(super) const NOW: Now = Now(1_700_000_000);
 const KEYS: u64 = 16;
+/// Runs of segments that were compacted in all worlds.
+pub(super) static COMPACTIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A run of a store.
 #[derive(Debug)]
@@ -127,8 +130,8 @@ impl World {
     fn value(&mut self) -> Vec<u8> {
         let length = match self.below(40) {
             0 => 3000 + self.below(3000),
-            1..6 => self.below(900),
-            _ => self.below(100),
+            1..16 => self.below(1500),
+            _ => self.below(700),
         };
         let byte = self.below(256) as u8;
         (0..length).map(|at| byte.wrapping_add(at as u8)).collect()
@@ -282,7 +285,9 @@ impl World {
         let mut compactor = compaction::Compactor::new(&self.hash().shared);
         let mut logs = self.hash().shared.journals.logs().zip(0..);
         let result = logs.try_for_each(|(log, partition)| {
-            while compactor.compact(partition, &log, true)? == ControlFlow::Continue(true) {}
+            while compactor.compact(partition, &log, true)? == ControlFlow::Continue(true) {
+                COMPACTIONS.fetch_add(1, Relaxed);
+            }
             Ok(())
         });
         drop(logs);
