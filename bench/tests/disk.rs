@@ -160,7 +160,14 @@ fn a_read_only_disk_is_an_error() {
 fn an_interrupt_removes_the_files() {
     for (signal, status) in [("INT", 130), ("TERM", 143)] {
         let folder = folder(&format!("disk-{signal}"));
-        let mut child = disk(&["--seconds", "600", "--dir", folder.to_str().expect("UTF-8")])
+        // Whoever runs the tests in the background may ignore SIGINT, and a program that is started so goes on ignoring it.
+        let mut child = Command::new("env")
+            .args([
+                "--default-signal=INT,TERM",
+                env!("CARGO_BIN_EXE_hikyaku-bench"),
+                "disk",
+            ])
+            .args(["--seconds", "600", "--dir", folder.to_str().expect("UTF-8")])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
