@@ -20,6 +20,7 @@ const ANY: &str = "*";
 const PERMITTED: &[(&str, &str)] = &[
     ("hikyaku-spawn", "block, child_side, clone, copied"),
     ("hikyaku-spawn", "child, launch, process, reaper, zygote"),
+    ("hikyaku", "client, offline"),
     ("hikyaku-kv", ANY),
     ("hikyaku-log", "activity, append, log"),
     ("hikyaku-log", "cold, segment"),

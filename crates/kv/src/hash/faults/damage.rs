@@ -96,7 +96,7 @@ fn read(storage: &Simulated, histories: &Histories) -> bool {
                 );
             }
             Ok(value) => panic!("{} is {value:?}", key.escape_ascii()),
-            Err(StoreError::Io(_)) => noticed = true,
+            Err(StoreError::Io(_) | StoreError::Damaged) => noticed = true,
             Err(error) => panic!("{error}"),
         }
     }
