@@ -237,6 +237,9 @@ mod interrupted {
 }
 
 /// On other processors a failing device ends the process.
+///
+/// # Safety
+/// `length` bytes can be read at `from` and written at `to`, and the two ranges do not overlap.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 unsafe fn copy(to: *mut u8, from: *const u8, length: usize) -> bool {
     // SAFETY: the caller vouches for both ranges.

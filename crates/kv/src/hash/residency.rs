@@ -10,7 +10,7 @@ use super::Shared;
 
 /// The least time between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The part of one core that looking takes at most: one in so many. A look at 1 GiB takes about 1.5 ms.
+/// The part of one core that looking takes at most: one in so many.
 const SHARE: u32 = 100;
 
 /// The thread's work, until the store is closed.
